@@ -325,17 +325,6 @@ def _in_shell(character: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in content)
 
 
-def is_one_word(text: str) -> bool:
-    """Return whether a shell takes text for a word as it stands, so that it can be put into a
-    command line that is being typed.
-    """
-    return (
-        _is_plain(text)
-        and re.fullmatch(r"[\w./@%+=:,-]*", text) is not None
-        and not text.startswith("-")
-    )
-
-
 # -- what an encoding lacks
 # --------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ file is collected.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -74,9 +73,15 @@ def _is_checked(path: Path, parent: pytest.Collector) -> bool:
     globs = parent.config.getini("gradcli_files")
     if globs == _FILES:
         return path.suffix == ".grad"
-    root = parent.config.rootpath
-    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-    return any(_matcher(glob)(shown) for glob in globs)
+    return path in _matching(parent.config.rootpath, tuple(globs))
+
+
+@cache
+def _matching(root: Path, globs: tuple[str, ...]) -> frozenset[Path]:
+    """The files that globs are about: without a slash they are of names anywhere."""
+    return frozenset(
+        path for glob in globs for path in root.glob(glob if "/" in glob else f"**/{glob}")
+    )
 
 
 def _lists_functions(path: Path) -> bool:
@@ -91,44 +96,12 @@ def _lists_functions(path: Path) -> bool:
         return False
 
 
-@cache
-def _matcher(glob: str) -> Callable[[str], Any]:
-    """A glob as a pattern of paths:
-
-    ``*`` stays within a folder, ``**/`` is any folders; without a slash, it is of names anywhere.
-    """
-    text = glob.removeprefix("./") if "/" in glob else f"**/{glob}"
-    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    pattern = "".join(
-        parts.get(part) or re.escape(part) for part in re.split(r"(\*\*/|\*\*|\*|\?)", text) if part
-    )
-    return re.compile(f"(?s:{pattern})\\Z").match
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that was made of a function has its seed in its name."""
     seed = getattr(metafunc.function, "gradcli_seed", None)
     if isinstance(seed, int):
         metafunc.fixturenames.append("gradcli_seed")
         metafunc.parametrize("gradcli_seed", [seed], ids=[f"seed {seed}"])
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Put what gradients are found to be while a test runs among its properties, in JUnit's report
-    of the run, too.
-    """
-    testing = sys.modules.get("gradcli.functions.testing")
-    if testing is None:  # nobody has asked for a gradient
-        yield
-        return
-
-    def hear(pair: tuple[str, object]) -> None:
-        if pair not in item.user_properties:  # a test may ask many times
-            item.user_properties.append(pair)
-
-    with testing.heard_by(hear):
-        yield
 
 
 @pytest.hookimpl(hookwrapper=True)

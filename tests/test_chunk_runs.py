@@ -75,13 +75,6 @@ def test_a_wrong_rule_is_found_before_the_work(here, files):
     )
 
 
-def test_chunks_that_come_together_wrongly_are_found(here, files, monkeypatch):
-    monkeypatch.setattr(runs, "fold_parts", lambda names, parts: parts[0])
-    done = here("'sum(y**2)*s' y=@y.npy s=2 --wrt s --format jsonl")
-    assert done.returncode == 1
-    assert "the value of the first 1,000 entries is another in chunks than at once" in done.stdout
-
-
 def test_what_cannot_be_held_says_why(here, files):
     found = record(here("'sum(y > 0)' y=@y.npy --format jsonl"))
     assert found["warnings"][0].startswith("computed in 2 chunks; ")

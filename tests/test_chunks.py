@@ -37,9 +37,8 @@ class InMemory(Walk):
         ]
 
     def chunks(self, number, stage, inputs):
-        (length,) = self.parts
         found = [
-            of_chunk(self.sent, number, {length: stop - start}, inputs[i])
+            of_chunk(self.sent, number, stop - start, inputs[i])
             for i, (start, stop) in enumerate(self.ends)
         ]
         for place, node in enumerate(stage.cut, len(stage.folds)):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import re
 import shlex
 import signal
 import socket
@@ -21,11 +20,9 @@ import pytest
 from conftest import COMMAND, plain_environment
 
 import gradcli
-from gradcli.chunks import stages
 
 dask = pytest.importorskip("dask", reason="Dask is not installed here")
 da = pytest.importorskip("dask.array", reason="Dask's arrays are not installed here")
-Callback = pytest.importorskip("dask.callbacks").Callback
 
 X = np.random.default_rng(0).normal(size=(1000, 5))
 Y = np.sign(X @ [1.0, -2.0, 0.5, 0.0, 1.0])
@@ -66,76 +63,6 @@ def test_lazy_results_are_those_of_the_whole(expression, values, chunks):
         np.testing.assert_allclose(found[name], gradient, rtol=1e-11, err_msg=name)
 
 
-V = np.random.default_rng(1).normal(size=6000)
-MOVED = [
-    "sum((y[1:] - y[:-1])**2)", "sum(cumsum(y/sum(v))**2)", "sum(cumsum(x, axis=0) @ w)", "sum(y[::-1]*v)", "sum(roll(y, 2)*v)",
-    "sum(flip(x)*sin(x))", "sum(concatenate([y, v])**3)", "sum(pad(v, 2)**2)", "trapz(v)", "sum(y[0]*v)", "sum(x[-1, :]*x)",
-    "sum(v[::2]*v[1::2])", "sum(v[-1:0:-3]**2)", "sum((x[1:] @ w - x[:-1] @ w)**2)", "sum((v[2:] "
-    "- 2*v[1:-1] + v[:-2])**2) + sum(v**2)",
-    "sum(cumsum(cumsum(v))*y)", "mean(x[1:, 0]*x[:-1, 1])", "var(v[1:])", "logsumexp(y[1:] + "
-    "v[:-1])", "sum(softmax(diff(v))**2)",
-    "sum(tanh(v)[300:900])", "sum(reshape(cumsum(v)[:998], (499, 2)) @ w[:2])", "max(cumsum(v)) - "
-    "min(cumsum(v))",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("small", [0, stages._SMALL], ids=["cut", "in common"])
-@pytest.mark.parametrize("expression", MOVED)
-def test_entries_go_from_chunk_to_chunk(monkeypatch, expression, small):
-    monkeypatch.setattr(stages, "_SMALL", small)
-    values = {"x": X, "y": Y, "v": X[:, 1], "w": W}
-    values = {
-        name: value for name, value in values.items() if re.search(rf"\b{name}\b", expression)
-    }
-    function = gradcli.value_and_grad(expression)
-    wanted, gradients = function(**values)
-    lazy = {
-        name: value if name == "w" else da.from_array(value, chunks=(300, *value.shape[1:]))
-        for name, value in values.items()
-    }
-    value, found = dask.compute(*function(**lazy), scheduler="sync")
-    np.testing.assert_allclose(value, wanted, rtol=1e-11)
-    assert found.keys() == gradients.keys()
-    for name, gradient in gradients.items():
-        np.testing.assert_allclose(found[name], gradient, rtol=1e-10, atol=1e-13, err_msg=name)
-
-
-def test_what_no_chunk_has_is_not_cut():
-    """An array that all chunks have in common stays whole where entries of it are chosen, of which
-    there may be fewer than chunks.
-    """
-    v, table = V[:60], np.linspace(0, 1, 50)
-    for expression, chunk in (
-        ("mean(v*sum(w[:3]))", 6),
-        ("mean(v*w[1]) + sum(w[[0, 2]]**2)", 6),
-        ("mean(v)*sum(w[1:]**2)", 1),
-    ):
-        wanted, gradients = gradcli.value_and_grad(expression)(v=v, w=table)
-        value, found = gradcli.value_and_grad(expression)(v=da.from_array(v, chunks=chunk), w=table)
-        assert found["w"].chunks == ((50,),)
-        np.testing.assert_allclose(value.compute(scheduler="sync"), wanted, rtol=1e-12)
-        np.testing.assert_allclose(found["w"].compute(scheduler="sync"), gradients["w"], rtol=1e-11)
-
-
-def test_what_is_moved_stays_in_chunks(monkeypatch):
-    """No task holds more than the chunks of an array that have to do with each other."""
-    n, chunk = 400_000, 20_000
-    monkeypatch.setattr(stages, "_SMALL", 100)
-    x = da.random.default_rng(0).standard_normal(n, chunks=chunk)
-    _, gradients = gradcli.value_and_grad("sum((x[1:] - x[:-1])**2)")(x=x)
-    assert gradients["x"].chunks == ((chunk,) * 20,)
-    largest = []
-
-    class Sizes(Callback):
-        def _posttask(self, key, result, dsk, state, worker_id):
-            largest.append(getattr(result, "size", 0))
-
-    with Sizes():
-        found = gradients["x"].compute(scheduler="threads", optimize_graph=False)
-    assert found.shape == (n,)
-    assert max(size for size in largest if size < n) <= 2 * chunk
-
-
 def test_gradients_are_cut_as_their_values_are():
     _, found = gradcli.value_and_grad(LOSS)(
         x=da.from_array(X, chunks=(300, 5)), y=da.from_array(Y, chunks=300), w=W
@@ -174,25 +101,24 @@ def test_a_compiled_value_is_lazy_too():
 LAZY = da.from_array(Y, chunks=300)
 SQUARE = da.from_array(X, chunks=(300, 2))
 REFUSED = [
-    ("sum(x**2)", {"x": SQUARE}, "'x' is cut along the axes 0, 1, and one axis can be", "x.rechunk({1: -1}) is cut along axis 0 alone"),
+    ("sum(x**2)", {"x": SQUARE}, "'x' is cut along the axes 0, 1, and one axis can be", "x.rechunk({0: -1}) is not cut along axis 0"),
     (
         "sum(cumprod(x, axis=0))", {"x": da.from_array(X, chunks=(300, 5))},
         "this cannot be computed chunk by chunk: cumprod goes along the axis that is cut",
-        'x.rechunk({0: -1, 1: "auto"}) is cut where it can be',
+        "cut another axis, or none: x.rechunk(-1) is one chunk, if memory holds it",
     ),
     (
         "sum(sort(x)*x)", {"x": da.from_array(Y, chunks=300)},
-        "this cannot be computed chunk by chunk: argsort goes along the axis that is cut", "x.rechunk(-1) is one chunk, if memory holds it",
+        "this cannot be computed chunk by chunk: argsort goes along the axis that is cut", None,
     ),
     (
-        "sum(reshape(x, (2, 2500))**2)", {"x": da.from_array(X, chunks=(300, 5))},
-        "Dask has no reshape of such chunks: Dask's reshape only supports operations that merge "
-        "or split existing dimensions",
-        "rechunk(-1) of the arrays makes one chunk, if memory holds it",
+        "sum((x[1:] - x[:-1])**2)", {"x": da.from_array(Y, chunks=300)},
+        "this cannot be computed chunk by chunk: a subscript takes entries along the axis that is "
+        "cut", "cut another axis, or none: x.rechunk(-1) is one chunk, if memory holds it",
     ),
     (
         "sum(x) + sum(w)", {"x": da.from_array(Y, chunks=300), "w": da.from_array(W, chunks=2)},
-        "'x' is cut along an axis of 1,000 entries, and 'w' along one of 5: one axis can be cut", "w.rechunk(-1) is one chunk",
+        "arrays are cut along axes of 5 and 1000 entries: one axis can be cut", "rechunk(-1) makes one chunk of an array",
     ),
     ("sum(x)", {"x": LAZY[LAZY > 0]}, "'x' has chunks of unknown sizes", "call "
     "x.compute_chunk_sizes() before"),
@@ -363,7 +289,7 @@ def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     if process.returncode == 0:
         pytest.skip("it was done before its scheduler was gone")
     assert process.returncode == 2
-    assert f"the scheduler at {cluster.address} is gone" in said
+    assert f"the cluster at {cluster.address} failed" in said
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("g.")] == []
     gone = ended("'sum(y)' y=@y.npy", cluster.address, tmp_path)
     assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (
@@ -415,6 +341,7 @@ def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):
     assert f"has gradcli 0.0.1, and this is gradcli {gradcli.__version__}" in done.stderr
 
 
+@pytest.mark.ci
 def test_the_sample_learns():
     """Logistic regression, with fewer rows."""
     script = pathlib.Path(__file__).parent.parent / "samples" / "cluster" / "logistic_regression.py"

@@ -4,12 +4,9 @@ nothing, and shows any text as text.
 
 from __future__ import annotations
 
-import base64
 import re
-import struct
 import tarfile
 import zipfile
-import zlib
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
@@ -93,9 +90,7 @@ def test_a_page_is_whole_and_fetches_nothing() -> None:
         assert not [name for name in attrs if name.startswith("on")], (
             f"{tag} has a handler: {attrs}"
         )
-        assert (attrs.get("src") or "data:image/png;base64,").startswith(
-            "data:image/png;base64,"
-        ), tag
+        assert "src" not in attrs, tag
         assert (attrs.get("href") or "#")[0] == "#" or attrs["href"] == "data:,", tag
     assert [tag for tag, _ in outline.elements].count("script") == 1
     assert "value 11.6748" in outline.text
@@ -105,12 +100,12 @@ def test_the_page_can_be_read_without_its_script() -> None:
     """d(x*y + x)/dx at (2, 3) by hand: 3 by the product and 1 beside it."""
     text = Outline(page(explain("x*y + x", x=2, y=3))).text
     for part in (
-        "d/dx = 4 3 by x → x*y → x*y + x 1 by x → x*y + x",
+        "x 4 3 by x → x*y → x*y + x 1 by x → x*y + x y 2 2 by y",
         "Forward Node 3, x*y: mul of x (node 1) and y (node 2).",
         "2 * 3 = 6 Forward Node 4",
         "It is the last of 2 contributions; together the adjoint of x is 4.",
-        "Arrives: 2 contributions, added together 4",
-        "to 1 x local derivative y = 3 1 · 3 → 3",
+        "1 x has 2 contributions, together 4 1 from 4 3 from 3",
+        "to 1 x times y (3) gives 3",
     ):
         assert part in text
 
@@ -173,35 +168,22 @@ def test_errors_stand_on_the_page() -> None:
     assert "This has no result error" in text
 
 
-def pixels(outline: Outline) -> np.ndarray:
-    """The first picture of the page, read by zlib: rows of red, green, blue and opacity behind a
-    filter of none.
-    """
-    source = next(attrs["src"] for tag, attrs in outline.elements if tag == "img")
-    data = base64.b64decode((source or "").partition(",")[2])
-    columns, rows = struct.unpack(">2I", data[16:24])
-    begin = data.index(b"IDAT") + 4
-    lines = np.frombuffer(zlib.decompress(data[begin : data.index(b"IEND") - 8]), np.uint8).reshape(
-        rows, 1 + 4 * columns
-    )
-    assert not lines[:, 0].any()
-    return lines[:, 1:].reshape(rows, columns, 4)
-
-
 def test_arrays_are_pictures() -> None:
     """Orange above zero, blue below it, and the stronger the larger: 3 fills a cell, -1 a third of
     one, and zero is clear.
     """
-    found = pixels(Outline(page(explain("sum(x)", x=[[3.0, -1.0], [0.0, np.nan]]))))
-    assert found[..., 3].tolist() == [[255, 85], [0, 255]]
-    assert found[0, 0, 0] > found[0, 0, 2]
-    assert found[0, 1, 0] < found[0, 1, 2]
+    text = page(explain("sum(x)", x=[[3.0, -1.0], [0.0, np.nan]]))
+    heat = text.partition('<figure class="heat">')[2].partition("</svg>")[0]
+    found = re.findall(r'fill="(#\w+)" opacity="([\d.]+)"', heat)
+    assert found == [
+        ("#e87d1e", "1.00"), ("#2d7ddc", "0.33"), ("#e87d1e", "0.00"), ("#a050be", "1.00"),
+    ]  # fmt: skip
 
 
 def test_a_large_array_is_a_line() -> None:
     outline = Outline(page(explain("sum(x)", x=np.arange(4000.0).reshape(80, 50))))
     assert "Value 80×50, 0 to 4e+03 Adjoint" in outline.text
-    assert "img" not in [tag for tag, _ in outline.elements]
+    assert "figure" not in [tag for tag, _ in outline.elements]
 
 
 def test_many_arrays_are_summed_up() -> None:
@@ -227,11 +209,7 @@ def test_a_large_graph_is_a_summary() -> None:
     )
     text = page([explanation])
     assert len(nodes) > MOST_NODES
-    assert (
-        "forward and backward 100,000 nodes as 40 boxes: --format json lists them all"
-        in Outline(text).text
-    )
-    assert "99,961 nodes" in Outline(text).text
+    assert "100,000 nodes: --format json lists them all" in Outline(text).text
     assert len(text) < 200_000
 
 

@@ -101,19 +101,10 @@ def test_text_of_users_stays_in_comments(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "unicode", "wanted"),
-    [
-        ("α", False, "alpha"),
-        ("Ω2", False, "Omega2"),
-        ("α", True, "α"),
-        ("é", False, "u00e9"),
-        ("x'", True, "x_prime"),
-        ("2x", False, "_2x"),
-        ("x_1", False, "x_1"),
-    ],
+    ("name", "wanted"), [("α", "α"), ("x'", "xu0027"), ("2x", "_2x"), ("x_1", "x_1")]
 )
-def test_names_become_identifiers(name: str, unicode: bool, wanted: str) -> None:
-    assert identifier(name, unicode=unicode) == wanted
+def test_names_become_identifiers(name: str, wanted: str) -> None:
+    assert identifier(name) == wanted
 
 
 def test_a_module_for_numpy_is_readable(call_cli) -> None:
@@ -133,9 +124,6 @@ def value_and_grad(*, a, b):
     a: shape (2,), float64
     b: a number, float64
     value: a number
-
-    Where there is no derivative, one is chosen:
-        relu, x = 0: 0
     """
     a = np.asarray(a, dtype=np.float64)
     b = np.asarray(b, dtype=np.float64)

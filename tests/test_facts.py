@@ -11,9 +11,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import gradcli
 from gradcli.ops.registry import record_named, registry
 from gradcli.ops.spec import Composite, Op
+
+pytestmark = pytest.mark.ci  # of the source, as a linter
 
 ROOT = Path(gradcli.__file__).parent
 

@@ -62,6 +62,8 @@ def test_singular_matrices_raise_a_linalg_error() -> None:
         ("torch.view_as_complex", "its numbers are complex"),
         ("torch.lstm", "a kernel behind torch.nn's recurrent modules"),
         ("torch.lobpcg", "torch.linalg.eigh is exact"),
+        ("torch.save", "np.save keeps x.detach"),
+        ("torch.nn.MSELoss", "the function is torch.nn.functional.mse_loss"),
         ("torch.kl_div", "torch.nn.functional has it, with names for the reductions"),
     ],
 )
@@ -71,7 +73,7 @@ def test_what_is_left_out_says_why(text: str, why: str) -> None:
 
 
 def test_tensors_are_on_the_cpu() -> None:
-    with pytest.raises(RuntimeError, match="Torch not compiled with CUDA enabled"):
+    with pytest.raises(RuntimeError, match="tensors of gradcli live on the CPU: there is no cuda"):
         torch.set_default_device("cuda")
     assert gradcli.nn.init.eye_ is torch.nn.init.eye_
 
@@ -100,15 +102,11 @@ def test_draws_follow_the_seed_and_their_distributions(
 
 def test_ends_of_distributions() -> None:
     assert torch.nn.functional.dropout(torch.ones(3), 1.0).tolist() == [0, 0, 0]
-    assert sorted(torch.multinomial(torch.tensor([1.0, 2.0, 0.0]), 2).tolist()) == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("torch.multinomial(torch.tensor([1.0, 2.0, 0.0]), 3)", RuntimeError),
-        ("torch.multinomial(torch.tensor([1.0, -2.0]), 1)", RuntimeError),
-        ("torch.multinomial(torch.tensor([1.0, 2.0]))", TypeError),
         ("torch.bernoulli(torch.tensor([2.0]))", RuntimeError),
         ("torch.nn.functional.dropout(torch.ones(2), 1.5)", ValueError),
         ("torch.nn.functional.dropout2d(torch.ones(2), 0.5)", RuntimeError),

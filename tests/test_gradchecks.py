@@ -56,7 +56,7 @@ def test_traces_go_through_backward_passes_and_writes(
     """Exactly, and so in a few calls: differences would take hundreds."""
     run, calls = counted(function)
     assert check(run, tuple([leaf(*shape) for shape in shapes]))
-    assert calls[0] < 10
+    assert calls[0] < 20
 
 
 class Doubled(torch.autograd.Function):
@@ -220,11 +220,11 @@ def test_options_are_used(name: str) -> None:
 
 
 def depending_on_values(x: Any) -> Any:
-    return torch.cat([x, x]) if bool((x >= 1).all()) else x
+    return torch.cat([x, x]) if bool((x <= 1).all()) else x
 
 
 def dtype_depending_on_values(x: Any) -> Any:
-    return x.to(torch.float32) if bool((x >= 1).all()) else x
+    return x.to(torch.float32) if bool((x <= 1).all()) else x
 
 
 @pytest.mark.parametrize(

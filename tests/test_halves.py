@@ -5,7 +5,6 @@ does it.
 from __future__ import annotations
 
 import copy
-import io
 import json
 import math
 import pickle
@@ -69,13 +68,6 @@ def test_values_and_gradients_are_those_of_pytorch(text: str, kind: str) -> None
         )
 
 
-def roundtrip(x: Any) -> Any:
-    file = io.BytesIO()
-    torch.save(x, file)
-    file.seek(0)
-    return torch.load(file)
-
-
 def gradient(function: Any, x: Any) -> Any:
     x.requires_grad_()
     function(x).backward()
@@ -91,7 +83,6 @@ def test_what_there_is_of_bfloat16(text: str, wanted: str) -> None:
         "torch": torch,
         "pickle": pickle,
         "copy": copy,
-        "roundtrip": roundtrip,
         "gradient": gradient,
     }
     assert repr(eval(text, names)) == wanted

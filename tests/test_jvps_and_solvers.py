@@ -84,11 +84,12 @@ JVPS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("function", "jvp", "at", "verdict"), JVPS.values(), ids=JVPS)
-def test_jvps(function: Any, jvp: Any, at: dict[str, Any], verdict: str) -> None:
+@pytest.mark.parametrize("name", JVPS)
+def test_jvps(name: str) -> None:
+    function, jvp, at, verdict = JVPS[name]
     check = check_gradient(function, jvp_of=jvp, at=at)
     assert (check.verdict.word, list(check.variables)) == (verdict, ["jvp"])
-    assert source(check).startswith(TRACED)
+    assert source(check) == ("differences" if "through C" in name else TRACED)
 
 
 def test_a_jvp_by_some_arguments_takes_their_tangents_alone() -> None:

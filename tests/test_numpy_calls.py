@@ -377,13 +377,6 @@ def test_what_keywords_axes_and_dtypes_mean_to_numpy(text: str) -> None:
         )
 
 
-def test_whole_numbers_take_no_floats_that_require_grad() -> None:
-    with pytest.raises(
-        GradcliError, match="insert: floats that require grad cannot be put into whole numbers"
-    ):
-        np.insert(torch.tensor(WHOLE), 1, torch.tensor(2.5, requires_grad=True))
-
-
 def test_bins_of_what_requires_no_grad() -> None:
     found, wanted = (
         np.histogram(torch.tensor([1.0, 5.0, 2.0]), 4),

@@ -58,6 +58,7 @@ def project() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.ci
 def test_an_index_page_has_links(metadata: Message) -> None:
     links = dict(line.split(", ", 1) for line in metadata.get_all("Project-URL", []))
     assert set(links) == {"Repository", "Documentation", "Changelog", "Issues"}
@@ -72,6 +73,7 @@ def test_an_index_page_has_links(metadata: Message) -> None:
     assert "Typing :: Typed" in classifiers
 
 
+@pytest.mark.ci
 def test_links_of_the_readme_work_on_an_index_page(metadata: Message) -> None:
     """Each leads to the repository at this version, to a file that is there; pictures are raw."""
     text = str(metadata.get_payload(decode=False))
@@ -91,6 +93,7 @@ def test_links_of_the_readme_work_on_an_index_page(metadata: Message) -> None:
         assert (ROOT / before).exists(), before
 
 
+@pytest.mark.ci
 def test_the_wheel_is_the_package_and_no_more(archives: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(archives[0]) as found:
         names = found.namelist()
@@ -104,6 +107,7 @@ def test_the_wheel_is_the_package_and_no_more(archives: tuple[Path, Path]) -> No
     assert len(names) == len({*names})
 
 
+@pytest.mark.ci
 def test_stubs_are_in_the_wheel_alone(archives: tuple[Path, Path]) -> None:
     """They are written by each build, for what it builds."""
     with zipfile.ZipFile(archives[0]) as found:
@@ -133,6 +137,7 @@ def test_a_build_without_numpy_fails_and_says_so(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.whl")) == []
 
 
+@pytest.mark.ci
 def test_the_sdist_has_what_its_tests_read(archives: tuple[Path, Path]) -> None:
     with tarfile.open(archives[1]) as found:
         names = {name.partition("/")[2] for name in found.getnames()}

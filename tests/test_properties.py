@@ -149,7 +149,7 @@ def test_gradient_equals_complex_steps(pair: Pair, values: dict[str, Any]) -> No
         assert found[k] == pytest.approx(slope, rel=1e-8, abs=1e-9), (pair.text, k)
 
 
-@steady(150)
+@steady(75)
 @given(SCALARS, VALUES)
 def test_hessian_is_symmetric_and_the_derivative_of_the_gradient(
     pair: Pair, values: dict[str, Any]

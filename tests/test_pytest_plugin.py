@@ -219,7 +219,7 @@ GLOBS = {
 
 
 @pytest.mark.parametrize(
-    ("globs", "files"), thinned(pytest.param(*pair, id=pair[0]) for pair in GLOBS.items())
+    ("globs", "files"), thinned((pytest.param(*pair, id=pair[0]) for pair in GLOBS.items()), 5)
 )
 def test_what_is_collected(tmp_path, globs, files):
     (tmp_path / "gradients" / "in").mkdir(parents=True)
@@ -303,9 +303,7 @@ def test_records_are_items_where_a_pattern_names_them(records):
     assert (
         "\ncases/r.jsonl:7: error[unknown-field]: a record has no field 'expects'\n" in done.stdout
     )
-    assert (
-        "\ncases/r.jsonl:8: error[input]: a record is a JSON object, not an array\n" in done.stdout
-    )
+    assert "\ncases/r.jsonl:8: error[input]: a record is a JSON object, not [1]\n" in done.stdout
     failures = {
         case.get("name"): case.find("failure")
         for case in ET.parse(records / "r.xml").iter("testcase")

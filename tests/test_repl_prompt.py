@@ -12,20 +12,23 @@ import pytest
 from recorded import over
 
 pytest.importorskip("prompt_toolkit")
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from gradcli.cli.repl.commands import run_command
-from gradcli.cli.repl.prompt import history_file, offers, talk
-from gradcli.cli.repl.session import Session, Settings
+from gradcli.cli.repl.commands import COMMANDS, run_command
+from gradcli.cli.repl.prompt import Completing, history_file, talk
+from gradcli.cli.repl.session import Session
+from gradcli.cli.request import ReplRequest
 
 
 class Recording(Session):
     """Takes what is typed, and runs nothing; some lines are interrupted."""
 
     def __init__(self) -> None:
-        super().__init__(run_command, Settings(check=False, color="always"))
+        super().__init__(run_command, ReplRequest(check=False, color="always"))
         self.typed: list[str] = []
 
     def feed(self, text: str) -> int:
@@ -42,7 +45,7 @@ def typed(keys: str, history: Path | None = None) -> list[str]:
     recording = Recording()
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
-        assert talk(recording, history, input=pipe, output=DummyOutput()) == 0
+        assert talk(recording, history, COMMANDS, input=pipe, output=DummyOutput()) == 0
     return recording.typed
 
 
@@ -80,18 +83,18 @@ def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "folder").mkdir()
 
     def offered(text: str) -> list[str]:
-        return [offer.text for offer in offers(text, ["weights"])]
+        found = Completing(Recording(), COMMANDS).get_completions(Document(text), CompleteEvent())
+        return [offer.text for offer in found]
 
-    assert offered("x = @") == ["data.npy", "data.txt", "folder/"]
-    assert offered(":load ") == ["folder/", "run.grad"]
-    assert offered("2*wei") == ["weights"]
+    assert offered("x = @da") == ["ta.npy", "ta.txt"]
+    assert offered(":load r") == ["un.grad"]
+    assert offered("2*mass") == ["massive"]
     assert "relu" in offered("F.rel")
-    assert "sin" in offered("np.si")
     assert "softmax" in offered("sof")
+    assert offered(":expl") == [":explain"]
     assert offered("x.") == []
     assert offered("") == []
-    assert "ill-conditioned" in offered(":help ill")
-    assert [offer.text for offer in offers("\\eps")] == ["ε"]
+    assert offered("2*\\eps") == ["ε"]
 
 
 # -- a real terminal
@@ -105,23 +108,23 @@ def test_a_session_on_a_terminal(terminal: Any, tmp_path: Path) -> None:
     """
     terminal = terminal(GRADCLI_CACHE_DIR=str(tmp_path / "cache"))
     terminal.wait(":help lists commands")
-    terminal.wait("1> ")
+    terminal.wait("1>")
     terminal.type("x = 3\r")
-    terminal.wait("2> ")
+    terminal.wait("2>")
     terminal.type("x^2\r")
     terminal.wait("= 9.0")
-    terminal.wait("3> ")
+    terminal.wait("3>")
     terminal.type("A = rand(1200, 1200)\r")
-    terminal.wait("4> ")
+    terminal.wait("4>")
     terminal.type("sum(svd(A@A).S)\r")
     time.sleep(1.0)
     began = time.monotonic()
     terminal.type("\x03")
     terminal.wait("interrupted; all names are as they were")
     assert time.monotonic() - began < 10
-    terminal.wait("4> ")
+    terminal.wait("4>")
     terminal.type("x^3 + 0*A[0, 0]\r")
     terminal.wait("= 27.0")
-    terminal.wait("5> ")
+    terminal.wait("5>")
     terminal.type("\x04")
     assert terminal.ended()[1] == 0

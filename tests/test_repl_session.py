@@ -12,8 +12,9 @@ import pytest
 from checking import planted
 from recorded import over
 
-from gradcli.cli.repl.commands import is_complete, run_command, split
-from gradcli.cli.repl.session import Session, Settings, State
+from gradcli.cli.repl.commands import run_command, split
+from gradcli.cli.repl.session import Session, is_complete
+from gradcli.cli.request import ReplRequest
 
 
 class Typed:
@@ -21,7 +22,7 @@ class Typed:
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.session, self._capsys = (
-            Session(run_command, Settings(check=False, formula=False)),
+            Session(run_command, ReplRequest(check=False)),
             capsys,
         )
 
@@ -46,10 +47,10 @@ def test_what_is_shown(
 
 
 def test_a_failed_line_is_not_kept() -> None:
-    own = Session(run_command, Settings(check=False))
+    own = Session(run_command, ReplRequest(check=False))
     for line in ("x = 2", "y = x*zz", "y", "x*3"):
         own.feed(line)
-    assert own.state.program() == "x = 2\nx*3\n"
+    assert own.text() == "x = 2\nx*3\n_ = x*3  # the last result\n"
 
 
 @over("repl", "saved", "lines")
@@ -121,16 +122,9 @@ def test_what_goes_on(text: str, complete: bool) -> None:
     assert is_complete(text) is complete
 
 
-@over("repl", "arguments", "name", "text", "expression", "arguments")
-def test_arguments_of_commands(name: str, text: str, expression: str, arguments: list[str]) -> None:
-    assert split(name, text) == (expression, arguments)
-
-
-def test_the_last_result_in_texts() -> None:
-    assert (
-        State(last="x^2").without_last("_ + a_b + _x + '_' + x._ + _[0] # _")
-        == "(x^2) + a_b + _x + '_' + x._ + (x^2)[0] # _"
-    )
+@over("repl", "arguments", "name", "text", "wanted")
+def test_arguments_of_commands(name: str, text: str, wanted: list[str]) -> None:
+    assert split(name, text) == wanted
 
 
 def _environment() -> dict[str, str]:

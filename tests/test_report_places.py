@@ -8,15 +8,8 @@ from pathlib import Path
 
 import pytest
 from recorded import over
-from report_cases import CI_VARIABLES
 
-from gradcli.report.describing import Place, address_of, relative, repository
-
-
-@pytest.fixture(autouse=True)
-def _no_ci(monkeypatch):
-    for name in CI_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
+from gradcli.report.describing import Place, address_of, relative
 
 
 def made(root: Path, tree: str) -> None:
@@ -40,36 +33,18 @@ def made(root: Path, tree: str) -> None:
             path.touch()
 
 
-GITHUB, GITLAB, JENKINS = "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"
-
-
-@over("places", "paths", "tree", "variables", "folder", "file", "expected")
-def test_paths_begin_at_the_root(monkeypatch, tmp_path, tree, variables, folder, file, expected):
+@over("places", "paths", "tree", "folder", "file", "expected")
+def test_paths_begin_at_the_root(monkeypatch, tmp_path, tree, folder, file, expected):
     made(tmp_path, tree)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, str(tmp_path / value))
     monkeypatch.chdir(tmp_path / folder)
     assert relative(file) == expected
     assert relative(f"{tmp_path / folder}/{file}") == expected
 
 
-@pytest.mark.parametrize(
-    "file", ["/elsewhere/a.grad", "/a\0b.grad", "/" + 5000 * "x", "/\udcff\ud800.grad"]
-)
+@pytest.mark.parametrize("file", ["/elsewhere/a.grad", "/" + 5000 * "x"])
 def test_paths_elsewhere_are_whole(monkeypatch, tmp_path, file):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
     assert relative(file) == file
-
-
-def test_a_repository_that_cannot_be_read(monkeypatch, tmp_path):
-    made(tmp_path, "r/.git r/in/.git=gitdir:_elsewhere")
-
-    def refuse(*_, **__):
-        raise PermissionError("no")
-
-    monkeypatch.setattr(Path, "open", refuse)
-    assert repository(tmp_path / "r" / "in") == tmp_path / "r"
 
 
 def test_a_current_folder_that_is_gone(monkeypatch, tmp_path):

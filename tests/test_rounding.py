@@ -17,6 +17,7 @@ from recorded import read_table
 
 from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.check.rounding import Arithmetic, error_bounds
+from gradcli.graph import sweep
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -252,3 +253,29 @@ def test_errors_carry_no_farther_than_a_record_says(op: Op, static: dict[str, An
             own = 8e-16 * max(op.ulps, 1) * np.maximum(np.abs(out), np.abs(reached)) + 1e-300
             known = np.isfinite(out) & np.isfinite(reached) & ~np.isnan(bound)
             assert not (known & (np.abs(reached - out) > bound * (1 + 1e-9) + own)).any()
+
+
+@pytest.mark.parametrize("start", range(0, len(UNARY), 4))
+def test_numbers_that_are_alike_are_bounded_as_one_by_one(
+    start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(start)
+    values = {f"x{i}": draw.choice([draw.gauss(0, 1), draw.randint(-2, 2)]) for i in range(40)}
+    forms = [draw.choice(UNARY[start : start + 4]) for _ in values]
+    pairs = [draw.choice([f"{form}*x{draw.randrange(40)}", form]) for form in forms]
+    terms = [form.format(x).replace("x>0", "x1>0") for form, x in zip(pairs, values, strict=True)]
+    run = Run(" + ".join([*terms, *terms[::-3]]), values, "float64")
+    tables = []
+    for many in (50, 10**9):
+        monkeypatch.setattr(sweep, "_MANY", many)
+        with np.errstate(all="ignore"):
+            tables.append([error_bounds(*run.arguments()), run.true()])
+    (together, exact), (one_by_one, right) = tables
+    assert bounded(run, together) <= 1
+    assert together[2] == one_by_one[2]
+    for found, expected in zip(
+        [together[0], *together[1]], [one_by_one[0], *one_by_one[1]], strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0.5)  # by the order of sums
+    for x, y in zip(exact, right, strict=True):
+        assert M.isnan(y[()]) or abs(x[()] - y[()]) <= M.mpf(10) ** -45 * abs(y[()])

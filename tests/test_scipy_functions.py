@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.linalg
-import scipy.signal
 import scipy.special
 import scipy.stats
 
@@ -17,29 +15,21 @@ import gradcli as torch
 
 rng = np.random.default_rng(5)
 ARRAYS = {
-    "a": rng.normal(size=(3, 3)), "b": rng.normal(size=(2, 2)), "q": rng.normal(size=(3, 2)), "d": rng.normal(size=(3, 5)) + 2.0,
+    "a": rng.normal(size=(3, 3)), "d": rng.normal(size=(3, 5)) + 2.0,
     "v": rng.normal(size=5), "p": rng.uniform(0.2, 3.0, size=4), "w": rng.uniform(0.5, 2.0, size=4), "s": np.diag([2.0, 3.0, 1.5]) + 0.3,
 }  # fmt: skip
 TEXTS = [
-    *(f"special.{name}(np.array([[1], [2], [1]]), p)" for name in (
-        "iv", "ive", "jv", "kn", "kve", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite",
+    *(f"special.{name}(2, p)" for name in (
+        "iv", "jv", "kn", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite",
     )),
-    *(f"linalg.lu_solve(library.linalg.lu_factor(s), {right}, trans={trans})"
-      for right in ("q", "v[:3]") for trans in (0, 1)),
-    "linalg.lu_factor(a)[0]", "linalg.lu_factor(a)[1]",
-    "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "signal.convolve(v, p)",
-    "linalg.cho_solve((np.linalg.cholesky(np.eye(3) + 0.3), True), q)",
-    "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, "
-    "'full')",
-    "signal.convolve(a, b, mode='same')",
-    "special.ive(1.5, p)", "special.kve(0.5, p)", "special.rgamma(p)", "special.betainc(1.5, 2.5, "
+    "special.iv(1.5, p)", "special.kv(0.5, p)", "special.rgamma(p)", "special.betainc(1.5, 2.5, "
     "p / 4)",
     "special.gammainc(1.5, p)", "special.gammaincc(1.5, p)", "special.logsumexp(p, b=w)", "special.logsumexp(a, axis=0, keepdims=True)",
     "stats.norm.logpdf(v, 0.5, 2.0)", "stats.norm.logcdf(v)", "stats.t.logpdf(v, 3.5)", "stats.gamma.logpdf(p, w)",
     "stats.beta.pdf(p / 4, w, 2.0)",
     "stats.chi2.cdf(p, 3)", "stats.poisson.logpmf(np.array([0.0, 1.0, 2.0, 5.0]), p)",
     "stats.dirichlet.logpdf(np.array([0.2, 0.5, 0.3]), w[:3])",
-    "stats.multivariate_normal.logpdf(v[:3], a[0], s, allow_singular=False)",
+    "stats.multivariate_normal.logpdf(v[:3], a[0], s)",
 ]  # fmt: skip
 
 
@@ -86,7 +76,7 @@ def test_values_and_gradients_are_those_of_scipy(text: str) -> None:
 
 def test_ufuncs_of_scipy_are_recorded() -> None:
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
-    assert scipy.special.ive(1.0, x).requires_grad
+    assert scipy.special.iv(1.0, x).requires_grad
 
 
 def test_random_numbers_are_those_of_scipy() -> None:
@@ -96,6 +86,19 @@ def test_random_numbers_are_those_of_scipy() -> None:
     )
     with pytest.raises(TypeError, match="rvs: a tensor that requires grad loses its gradient"):
         torch.scipy.stats.gamma.rvs(torch.tensor(2.0, requires_grad=True))
+
+
+@pytest.mark.parametrize("path", ["linalg.lu_factor", "signal.convolve", "linalg.sqrtm"])
+def test_what_other_libraries_have_otherwise_is_refused(path: str) -> None:
+    part, _, name = path.partition(".")
+    with pytest.raises(AttributeError, match=f"gradcli has no scipy.{path}"):
+        getattr(getattr(torch.scipy, part), name)
+
+
+@pytest.mark.parametrize("order", [1.5, np.array([1.0, 2.0])])
+def test_whole_orders_are_one_whole_number(order: Any) -> None:
+    with pytest.raises(ValueError, match="order"):
+        torch.scipy.special.kn(order, torch.tensor([0.5, 1.5]))
 
 
 @pytest.mark.parametrize("name", ["comb", "perm", "factorial"])

@@ -72,10 +72,7 @@ def test_zarr_runs_nothing(zarr, tmp_path):
     assert "pickle" in message
     text = zarr.create_array(str(tmp_path / "t.zarr"), shape=(2,), dtype=str)
     text[:] = ["a", "b"]
-    assert (
-        "its codec vlen-utf8 is none that numbers are packed with"
-        in refused(tmp_path / "t.zarr")[0]
-    )
+    assert "data, not real numbers" in refused(tmp_path / "t.zarr")[0]
 
 
 def test_a_store_in_a_record_stays_in_its_folder(zarr, tmp_path):

@@ -143,14 +143,6 @@ def json_lines(output: bytes) -> list[object]:
     return [json.loads(line) for line in output.decode("utf-8").splitlines()]
 
 
-def test_an_argument_that_the_locale_cannot_read_is_told(tmp_path: Path) -> None:
-    code, said = checked(LOCALES[1], tmp_path, "eval", "α**2", "α=3")
-    assert (code, said.decode("ascii").splitlines()) == (
-        2, ["error[usage]: the locale, whose encoding is ascii, cannot read '\\u03b1**2'", " = "
-        "help: set LC_ALL=C.UTF-8, or PYTHONUTF8=1"],
-    )  # fmt: skip
-
-
 STARTED = """
 import json, multiprocessing, pickle, sys
 import numpy as np

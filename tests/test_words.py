@@ -6,8 +6,12 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import gradcli
 from gradcli.spelling import words
+
+pytestmark = pytest.mark.ci  # of the source, as a linter
 
 FILES = sorted(Path(gradcli.__file__).parent.rglob("*.py"))
 FORBIDDEN = {"What", "Whether", "Whom", "Of", "Which", "Where", "By", "So", "As", "Those"}

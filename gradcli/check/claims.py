@@ -169,8 +169,6 @@ def join_entries(
     ]
     worst = max(places, key=lambda i: relative_error(float(said[i]), right[i]))
     result.worst = Worst(index_of(worst, truth.shape), float(said[worst]), right[worst])
-    if verdict is Verdict.MISMATCH:
-        result.mask = np.array([entry.verdict is verdict for entry in entries]).reshape(truth.shape)
     return result, places, worst
 
 

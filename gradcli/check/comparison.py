@@ -33,7 +33,7 @@ _FAINT = (
 _TOLD = 400_000  # bits beneath 1 to which a number is told
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
-ENOUGH = {"float32": 3, "float16": 1}
+ENOUGH = {"f": 3, "e": 1}  # of floats with fewer bits
 
 
 _RULE_WRONG = "the rule is wrong: without any rounding it still differs from the reference"
@@ -69,7 +69,8 @@ class Comparison:
         )  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
         self.floats: np.dtype[Any] = self.dtype if self.dtype.kind == "f" else np.dtype(float)
-        self.epsilon = float(np.finfo(self.floats).eps)
+        info = np.finfo(self.floats)
+        self.epsilon, self.smallest = float(info.eps), float(info.smallest_normal)
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
         told = list(map(self._entry, in_time(range(len(self.computed)))))
         self.verdicts = [verdict for verdict, _ in told]
@@ -236,7 +237,7 @@ class Comparison:
             for i, verdict in enumerate(self.verdicts)
             if verdict in _COMPARED and (i not in self.sides or self.sides[i].limit is not None)
         }
-        enough = ENOUGH.get(str(self.dtype), _ENOUGH)
+        enough = ENOUGH.get(self.dtype.char, _ENOUGH)
         for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are
             if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
@@ -259,9 +260,7 @@ class Comparison:
         ill = self.with_verdict(Verdict.ILL_CONDITIONED)
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
-        if wrong := self.mismatches:
-            check.wrong, check.mask = len(wrong), np.zeros(self.shape, bool)
-            check.mask.flat[wrong] = True
+        check.wrong = len(self.mismatches)
         if gravest := self.with_verdict(verdict):
             worst = max(
                 gravest,
@@ -313,19 +312,18 @@ class Comparison:
         off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
         bound = self.bounds[i]
         known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
-        if off <= bound < math.inf and abs(self.reference[i]) <= min(
-            known, self.m.mpf(10) ** -20 * bound
-        ):
+        size = abs(self.reference[i])
+        if off <= bound < math.inf and size <= known and size <= self.m.mpf(10) ** -20 * bound:
             if self.computed[i]:
                 self.zeros.add(i)
             return float(off), 0.0  # a true zero has no relative error
-        if not self.reference[i]:
+        if not size:
             return float(off), math.inf if off else 0.0
-        return float(off), float(off / abs(self.reference[i]))
+        return float(off), float(off / size)
 
     def _underflows(self, i: int) -> bool:
         """Return True if the truth is too small for a float to have all its digits."""
-        return bool(0 < abs(self.reference[i]) < float(np.finfo(self.floats).smallest_normal))
+        return bool(0 < abs(self.reference[i]) < self.smallest)
 
 
 def _leave_unexamined(sides: Sides) -> Told:
@@ -387,7 +385,6 @@ def compare_arrays(
     check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
     check.lost, check.wrong = None, int(wrong.sum())
     check.entries, check.bound = (found.size,) * 2, loosest(allowed, np.where(finite, size, 0))
-    check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
     return check
@@ -413,14 +410,15 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     right = np.broadcast_to(right, found.shape)
     off, size = np.abs(found - right), np.abs(right)
     relative = np.divide(off, size, out=np.zeros(off.shape), where=off != 0)
-    worst = int(np.argmax(relative))
+    worst, largest, room = int(np.argmax(relative)), float(np.max(off)), _OF_ALL * np.mean(size)
     share = float(relative.flat[worst])
-    if not (share <= _OF_ENTRY and np.all(off <= _OF_ALL * (size + np.mean(size)))):
+    near = largest <= room or np.all(off <= _OF_ALL * size + room)
+    if not (share <= _OF_ENTRY and near):
         return None
     check = VariableCheck(
         Verdict.AGREE,
         source,
-        float(np.max(off)) * _FINER,
+        largest * _FINER,
         share * _FINER,
         digits_of(share * _FINER),
         (found.size, found.size),

@@ -101,7 +101,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     checked = compare_arrays(
         "", right, said, room if claim.room is None else room + claim.room, 0.0
     )
-    result = Claim(claim.of, claim.kind, checked.verdict, mask=checked.mask)
+    result = Claim(claim.of, claim.kind, checked.verdict)
     if checked.verdict is Verdict.ILL_CONDITIONED:
         result.verdict = Verdict.AGREE
     if checked.verdict is Verdict.MISMATCH:

@@ -68,6 +68,12 @@ class Reals(Opened):
     def is_zero(self) -> bool:
         return all(map(surely_zero, self.array.ravel()))
 
+    def join(self, numbers: Sequence[Reals]) -> Reals:
+        return Reals(self.m, np.array([x.array[()] for x in numbers], dtype=object))
+
+    def split(self) -> list[Reals]:
+        return [Reals(self.m, np.array(x, dtype=object)) for x in self.array]
+
 
 class _Expanded(ReferenceTape):
     """The function with what the engine has expanded derivatives inside of it to."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import backward
+from gradcli.graph.sweep import alike, backward, together
 from gradcli.graph.transforms import vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
@@ -73,6 +74,14 @@ class Bounded(Carried):
 
     def is_zero(self) -> bool:
         return self.error is None and not np.any(self.value)
+
+    def join(self, numbers: Sequence[Bounded]) -> Bounded:
+        values, errors = zip(*[(x.value, x.error or 0.0) for x in numbers], strict=True)
+        return self.arithmetic.bounded(np.array(values), np.array(errors))
+
+    def split(self) -> list[Bounded]:
+        errors = plus(self.error, np.zeros(self.shape))
+        return [*map(self.arithmetic.bounded, self.value, errors)]
 
 
 class Names:
@@ -156,7 +165,7 @@ class Arithmetic:
             own = (8 * self.total * np.abs(part) if is_float(part) else None for part in out)
             rows = zip(out, error, own, strict=True)
             return tuple(
-                self._with_bound(part, plus(np.where(np.isnan(e), np.inf, e), more))
+                self.bounded(part, plus(np.where(np.isnan(e), np.inf, e), more))
                 for part, e, more in rows
             )
         error = plus(error, self.rounding(op, out, values, static))
@@ -164,7 +173,7 @@ class Arithmetic:
             self.overflown = self.overflown or all(map(is_finite, filter(is_float, values)))
             if error is not None:
                 error = self._of_infinities(op, out, values, errors, static, error)
-        result = self._with_bound(out, error)
+        result = self.bounded(out, error)
         if op.carries == () and not op.ulps and not op.elementwise:
             result.among = values[0]
         elif op.algebra == "reshaping" or op.leaves_unchanged:
@@ -173,7 +182,7 @@ class Arithmetic:
             result.error = self._told_apart(operands, values, result.error)
         return result
 
-    def _with_bound(self, value: Any, error: Any) -> Bounded:
+    def bounded(self, value: Any, error: Any) -> Bounded:
         """A value with its error, None where that is nothing."""
         return Bounded(value, error if error is not None and _any(error) else None, self)
 
@@ -298,10 +307,13 @@ class Arithmetic:
     def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return the error of an operation's own rounding; None where nothing is rounded."""
         rounds = (op.ulps or callable(op.rounding)) and is_float(out)
-        if not rounds or self._is_exact(op, out, values):
+        exact = rounds and self._exact(op, out, values)
+        if not rounds or (not np.ndim(exact) and exact):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
-        return found if found is None or op.linear else found + self.underflow(op, out, values)
+        if found is not None and not op.linear:
+            found = found + self.underflow(op, out, values)
+        return found if found is None or not np.ndim(exact) else np.where(exact, 0.0, found)
 
     def own(
         self,
@@ -362,18 +374,21 @@ class Arithmetic:
                 )
         return np.where(lost, 4 * self.smallest * np.where(np.isfinite(factor), factor, 1.0), 0.0)
 
-    def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
-        """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
+    def _exact(self, op: Op, out: Any, values: list[Any]) -> Any:
+        """Return which results of arithmetic have not been rounded, as the 2 - 1 of an exponent."""
         compounds = op.algebra == "product of entries"
         sums = op.rounding in ("terms", "partial sums")
         adds = op.integral and (compounds or sums) and len(values) == 1
         by_entries = op.integral and op.elementwise and op.algebra != "power"
-        if not (adds or by_entries or op is chain) or not all(map(_is_whole, [out, *values])):
+        if not (adds or by_entries or op is chain):
             return False
-        if adds and not compounds:
-            return bool(np.sum(np.abs(values[0])) < 1 / self.unit)
-        most = np.max(np.abs(out), initial=0.0) if np.ndim(out) else abs(out)
-        return bool(most < 1 / self.unit)
+        if not adds and np.ndim(out):
+            whole = [x == np.rint(x) for x in [out, *values]]
+            return functools.reduce(operator.and_, whole, np.abs(out) < 1 / self.unit)
+        if not all(map(_is_whole, [out, *values])):
+            return False
+        sizes = np.abs(values[0]) if adds and not compounds else np.max(np.abs(out), initial=0.0)
+        return bool(np.sum(sizes) < 1 / self.unit)
 
 
 def outwards(x: Any, error: Any) -> Any:
@@ -542,8 +557,18 @@ def _values_with_bounds(
     nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
 ) -> dict[Expr, Any]:
     """Return what nodes are made of, each with a bound on its error."""
+    order, domain = reachable(nodes), Bounds(leaves, Arithmetic(precision))
+    table: dict[Expr, Any] = {}
     with np.errstate(all="ignore"):
-        return interpret(reachable(nodes), Bounds(leaves, Arithmetic(precision)))
+        for node, group in alike(order).items():
+            if len(group) == 1:
+                interpret(group, domain, table)
+            elif node not in table:
+                columns = zip(*[x.operands for x in group], strict=True)
+                operands = [together(column, table.__getitem__) for column in columns]
+                whole = domain.operation(node, node.op, operands)
+                table.update(zip(group, whole.split(), strict=True))
+        return interpret(order, domain, table)
 
 
 def error_bounds(

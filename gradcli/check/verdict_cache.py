@@ -98,8 +98,4 @@ def recall(key: str) -> Check | None:
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        VERDICTS.keep(key, json.dumps(asdict(check), default=drop_mask).encode())
-
-
-def drop_mask(mask: Any) -> None:
-    """Masks of wrong entries are as large as the arrays: they are not kept."""
+        VERDICTS.keep(key, json.dumps(asdict(check)).encode())

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -23,7 +22,7 @@ from typing import Any
 from gradcli.graph.interpret import Transcription, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.limits import Limits
-from gradcli.ops.cutting import Cuts, Found, Uncut, across, layout
+from gradcli.ops.cutting import Cuts, Found, Uncut, layout
 from gradcli.ops.spec import Op
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.plan import Plan
@@ -45,19 +44,14 @@ def layout_of(node: Expr, cuts: Cuts) -> Found:
     )
 
 
-def aligned_axis(node: Expr, cuts: Cuts, place: int) -> int | None:
+def aligned_axis(node: Expr, cuts: Cuts, place: int, length: int) -> int | None:
     """The axis of an operand that all chunks have in common which runs along the cut, so that each
     chunk takes a slice of it.
 
-    ``place``: of the operand, which is not cut
+    ``place``: of the operand, which is not cut; ``length``: of the axis that is
     """
     operand, found = node.operands[place], layout_of(node, cuts)
     assert operand is not None
-    length = next(
-        o.shape[cut]
-        for o, cut in zip(node.operands, cuts, strict=True)
-        if o is not None and cut is not None
-    )
     for axis, extent in enumerate(operand.shape):
         if extent != length:
             continue
@@ -70,9 +64,6 @@ def aligned_axis(node: Expr, cuts: Cuts, place: int) -> int | None:
         except Uncut:
             continue
     return None
-
-
-_SMALL = 1 << 12  # entries of what is taken out of an array and is not worth cutting
 
 
 @dataclass(frozen=True)
@@ -90,21 +81,13 @@ class Splitting(Transcription[Expr]):
 
     cut     the axes of the leaves that are
     length  of this axis
-    moves   whether entries may go from chunk to chunk
     spread  entries from which on what all chunks have in common, repeated along an axis as long as
             the cut, is taken for cut
     folds   nodes in which all chunks come together, and by which operation
-    moved   nodes whose entries come from other chunks
-    lengths of the axes that are cut: an array has one, which parts of it and what is made longer
-    have not
     """
 
-    def __init__(
-        self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int, *, moves: bool
-    ) -> None:
-        self.graph, self.cut, self.spread, self.moves = graph, cut, spread, moves
-        self.lengths = {length}
-        self.moved: dict[Expr, None] = {}
+    def __init__(self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int) -> None:
+        self.graph, self.cut, self.length, self.spread = graph, cut, length, spread
         self.layouts: dict[Expr, Layout] = {}
         self.folds: dict[Expr, str] = {}
 
@@ -123,7 +106,7 @@ class Splitting(Transcription[Expr]):
         try:
             self._note_all(made)
         except Uncut:
-            if op.parts is None or made in self.moved:
+            if op.parts is None:
                 raise
             made = op.parts(*operands, **node.static)
             self._note_all(made)
@@ -152,59 +135,12 @@ class Splitting(Transcription[Expr]):
             return
         cuts = self.cuts(node)
         if all(cut is None for cut in cuts):
-            grown = self._growing_axis(node)
-            if grown is not None:
-                self._move(node, grown, stage)
-            else:
-                self.layouts[node] = Layout(self._spread(node), stage)
+            self.layouts[node] = Layout(self._spread(node), stage)
             return
-        try:
-            found: Found = layout_of(node, cuts)
-        except Uncut:
-            with suppress(Uncut):
-                self._move(node, self._across(node, cuts), stage)
-                return
-            raise  # with the reason of its own
+        found = layout_of(node, cuts)
         if found.fold:
             self.folds[node] = found.fold
         self.layouts[node] = Layout(found.axis, stage + bool(found.fold))
-
-    def _move(self, node: Expr, axis: int | None, stage: int) -> None:
-        """Note a node whose entries come from other chunks, which are to be known before."""
-        axis = None if math.prod(node.shape) < _SMALL else axis
-        self.moved[node] = None
-        self.layouts[node] = Layout(axis, stage + 1)
-        if axis is not None:
-            self.lengths.add(node.shape[axis])
-
-    def _across(self, node: Expr, cuts: Cuts) -> int | None:
-        """The axis along which a result is cut whose entries go from chunk to chunk.
-
-        Raises Uncut where they may not.
-        """
-        assert node.op is not None
-        if not self.moves:
-            raise Uncut(f"{node.op.name} needs all chunks at once")
-        return across(
-            node.op,
-            node.shape,
-            [o.shape for o in node.operands if o is not None],
-            cuts,
-            node.static,
-        )
-
-    def _growing_axis(self, node: Expr) -> int | None:
-        """The axis along which an array is cut into which all chunks put what they have in common:
-        no chunk needs it all.
-        """
-        size = math.prod(node.shape)
-        made_of = sum(math.prod(o.shape) for o in node.operands if o is not None)
-        if not self.moves or size < max(_SMALL, self.spread, 2 * made_of):
-            return None
-        with suppress(Uncut):
-            axis = self._across(node, self.cuts(node))
-            return axis if axis is not None and node.shape[axis] in self.lengths else None
-        return None
 
     def _spread(self, node: Expr) -> int | None:
         """The axis along which what all chunks have in common is repeated to be as long as they are
@@ -218,9 +154,7 @@ class Splitting(Transcription[Expr]):
             return None
         lead = len(node.shape) - len(node.operand.shape)
         for axis, extent in enumerate(node.shape):
-            if extent in self.lengths and (
-                axis < lead or node.operand.shape[axis - lead] != extent
-            ):
+            if extent == self.length and (axis < lead or node.operand.shape[axis - lead] != extent):
                 return axis
         return None
 
@@ -229,8 +163,6 @@ class Splitting(Transcription[Expr]):
 
 
 _HELD = 1 << 24  # entries of an array that every process can hold
-
-Extents = Mapping[int, int]  # of a chunk, along axes that are cut, by the length of the axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,13 +179,11 @@ class Input:
 class Stage:
     """Work that chunks do at once.
 
-    moved   what is made before, of all chunks
     folds   what all chunks come together to, by which operation
-    cut     results that chunks have parts of, and what is moved in later stages
+    cut     results that chunks have parts of
     inputs  of the plan for a chunk
     """
 
-    moved: list[Expr] = field(default_factory=list)
     folds: dict[Expr, str] = field(default_factory=dict)
     cut: list[Expr] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
@@ -277,15 +207,12 @@ class Staged:
         length: int,
         precision: str,
         limits: Limits,
-        *,
-        moves: bool = False,
     ) -> None:
-        """Take nodes over leaves some of which are cut; ``moves`` tells whether entries may go from
-        chunk to chunk between stages.
+        """Take nodes over leaves some of which are cut.
 
         Raises Uncut for an operation that needs all chunks at once.
         """
-        self.precision, self.limits, self.length, self.moves = precision, limits, length, moves
+        self.precision, self.limits, self.length = precision, limits, length
         try:
             self.splitting, table = self._split(roots, cut, 0)
         except Uncut:  # an axis may be as long as the cut by chance
@@ -298,7 +225,7 @@ class Staged:
     def _split(
         self, roots: Sequence[Expr], cut: Mapping[Expr, int], spread: int
     ) -> tuple[Splitting, dict[Expr, Expr]]:
-        splitting = Splitting(Graph(self.limits), cut, self.length, spread, moves=self.moves)
+        splitting = Splitting(Graph(self.limits), cut, self.length, spread)
         return splitting, interpret(reachable(roots), splitting)
 
     def _stages(self) -> list[Stage]:
@@ -312,16 +239,9 @@ class Staged:
         for node in reachable(self.results):
             if node in self.splitting.folds:
                 at(layouts[node].stage - 1).folds[node] = self.splitting.folds[node]
-        wanted = dict.fromkeys(root for root in self.results if layouts[root].axis is not None)
-        for node in self.splitting.moved:
-            at(layouts[node].stage).moved.append(node)
-            wanted |= dict.fromkeys(
-                o
-                for o in node.operands
-                if o is not None and layouts[o].axis is not None and not self._is_given(o)
-            )
-        for node in wanted:
-            at(layouts[node].stage).cut.append(node)
+        for node in dict.fromkeys(self.results):
+            if layouts[node].axis is not None:
+                at(layouts[node].stage).cut.append(node)
         for stage in stages:
             stage.inputs = self._inputs(stage)
         return stages
@@ -329,7 +249,7 @@ class Staged:
     def _inputs(self, stage: Stage) -> list[Input]:
         found: dict[tuple[Expr, int | None], Input] = {}
         for node in self._of_chunks(stage.outputs):
-            if self._is_given(node):
+            if node.op is None:
                 found[node, self.axis_of(node)] = Input(node, self.axis_of(node))
                 continue
             for operand, axis in self._common(node):
@@ -342,18 +262,10 @@ class Staged:
         layouts = self.splitting.layouts
 
         def cut(node: Expr) -> list[Expr]:
-            return (
-                []
-                if self._is_given(node)
-                else [o for o in node.operands if o is not None and layouts[o].axis is not None]
-            )
+            return [o for o in node.operands if o is not None and layouts[o].axis is not None]
 
         found = _above(outputs, cut)
         return sorted(found, key=lambda node: node.index)
-
-    def _is_given(self, node: Expr) -> bool:
-        """Return whether chunks take a node, which they do not compute."""
-        return node.op is None or node in self.splitting.moved
 
     def _common(self, node: Expr) -> list[tuple[Expr, int | None]]:
         """The operands of a node of chunks that all chunks have in common, and the axis along which
@@ -363,7 +275,7 @@ class Staged:
         if all(cut is None for cut in cuts):  # repeated
             return [(o, None) for o in node.operands if o is not None]
         return [
-            (o, aligned_axis(node, cuts, place))
+            (o, aligned_axis(node, cuts, place, self.length))
             for place, o in enumerate(node.operands)
             if o is not None and cuts[place] is None
         ]
@@ -371,35 +283,29 @@ class Staged:
     # -- plans
     # ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def lengths(self) -> list[int]:
-        """The lengths of the axes that are cut."""
-        return sorted(self.splitting.lengths)
-
-    def chunk_plan(self, number: int, extents: Extents) -> Plan:
+    def chunk_plan(self, number: int, extent: int) -> Plan:
         """The plan of a stage for a chunk of so many entries along the cut.
 
         It takes the stage's inputs, and gives its outputs.
         """
-        key = (number, *(extents[length] for length in self.lengths))
-        found = self._plans.get(key)
+        found = self._plans.get((number, extent))
         if found is None:
-            found = self._plans[key] = self._chunk_plan(self.stages[number], extents)
+            found = self._plans[number, extent] = self._chunk_plan(self.stages[number], extent)
         return found
 
-    def _chunk_plan(self, stage: Stage, extents: Extents) -> Plan:
+    def _chunk_plan(self, stage: Stage, extent: int) -> Plan:
         graph = Graph(self.limits)
         layouts = self.splitting.layouts
         leaves: dict[tuple[Expr, int | None], Expr] = {}
         for given in stage.inputs:
-            shape = _of_chunk(given.node.shape, given.axis, extents)
+            shape = _of_chunk(given.node.shape, given.axis, extent)
             leaves[given.node, given.axis] = graph.leaf(
                 f"input {len(leaves)}", shape, given.node.kind
             )
         done: dict[Expr, Expr] = {}
         for node in self._of_chunks(stage.outputs):
             axis = layouts[node].axis
-            if self._is_given(node):
+            if node.op is None:
                 done[node] = leaves[node, axis]
                 continue
             along = dict(self._common(node))
@@ -412,10 +318,9 @@ class Staged:
             ]  # fmt: skip
             static = node.static
             if "shape" in static and axis is not None:
-                static = {**static, "shape": _of_chunk(node.shape, axis, extents)}
-            assert node.op is not None
+                static = {**static, "shape": _of_chunk(node.shape, axis, extent)}
             done[node] = made = graph.apply(node.op, operands, static)
-            assert made.shape == _of_chunk(node.shape, axis, extents), (node, made)
+            assert made.shape == _of_chunk(node.shape, axis, extent), (node, made)
         return Plan(
             Nodes([done[node] for node in stage.outputs]),
             list(leaves.values()),
@@ -456,9 +361,9 @@ class Staged:
         return {node.index: node for node in self.splitting.layouts}
 
 
-def _of_chunk(shape: tuple[int, ...], axis: int | None, extents: Extents) -> tuple[int, ...]:
+def _of_chunk(shape: tuple[int, ...], axis: int | None, extent: int) -> tuple[int, ...]:
     """The shape of the part that a chunk has of an array which is cut along an axis."""
-    return shape if axis is None else (*shape[:axis], extents[shape[axis]], *shape[axis + 1 :])
+    return shape if axis is None else (*shape[:axis], extent, *shape[axis + 1 :])
 
 
 def _above(nodes: Iterable[Expr], further: Callable[[Expr], Iterable[Expr | None]]) -> set[Expr]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -106,49 +105,22 @@ def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
     return command if callable(command) or isinstance(command, int) else FINE
 
 
-_SAID = {  # by the framework, and in our words
-    r"Option '(\S+)' requires an argument": r"\1 needs a value",
-    r"Option '(\S+)' does not take a value": r"\1 takes no value",
-    r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)": r"too many arguments: \1",
-}
-
-
 def _wrong_usage(error: Any) -> UsageError:
-    """Return what the framework says of wrong usage in our own words."""
-    command = None if error.ctx is None else error.ctx.command.name
-    listed = " ".join(["gradcli", *filter(None, [command]), "--help lists"])
-    if type(error).__name__ == "NoSuchOption":
-        return _unknown_option(error, f"{listed} them")
-    message = error.format_message().removesuffix(".")
-    for pattern, ours in _SAID.items():
-        if (found := re.fullmatch(pattern, message, re.DOTALL)) is not None:
-            return UsageError(
-                found.expand(ours), help=f"{listed} what it takes" if command else None
-            )
-    return UsageError(message)
+    """Return what the framework says of wrong usage as an error of ours."""
+    said = error.format_message().removesuffix(".")
+    listed = f"{error.ctx.command_path} --help lists what there is" if error.ctx else None
+    is_unknown = type(error).__name__ == "NoSuchOption"
+    close = suggestion(error.option_name, _options_of(error)) if is_unknown else None
+    if is_unknown:
+        said = f"no such option: {error.option_name}"
+        listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
+    return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
 
 
-def _unknown_option(error: Any, listed: str) -> UsageError:
-    """Return the error of an option that a command does not have: the framework suggests from
-    further away.
-    """
-    command = error.ctx.command
-    options = [
-        name
-        for param in command.params
-        for name in (*param.opts, *param.secondary_opts)
-        if name.startswith("--")
+def _options_of(error: Any) -> list[str]:
+    return [
+        name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
     ]
-    close = suggestion(error.option_name, [*options, "--help"])
-    takes_expressions = command.name in ("eval", "diff")
-    help = (
-        f"did you mean {close}?"
-        if close
-        else f"{listed}; for an expression, write -(-x)"
-        if takes_expressions
-        else listed
-    )
-    return UsageError(f"no such option: {error.option_name}", help=help)
 
 
 def _silence(stream: Any) -> None:

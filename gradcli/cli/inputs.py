@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob
@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradcli.characters import normalize
-from gradcli.cli.request import CheckRequest, ExportRequest, Request
+from gradcli.cli.request import EXAMPLE, CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
 from gradcli.files.option_table import refuse_together
-from gradcli.inert import shell_command
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.bindings import Programs, as_equation
@@ -32,10 +31,8 @@ from gradcli.storage.whole_files import absolute, path_text
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
-    from gradcli.report.records import Failure
 
-_UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
-_PATH = re.compile(r"[\w./\\~: -]+")
+_PATH = re.compile(r"[\w./\\~: -]*[^\W\d][\w./\\~: -]*")
 _OF_RECORDS = (".jsonl", ".ndjson")
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
@@ -64,21 +61,6 @@ class Inputs:
         from gradcli.files.stores import lines_of
 
         return lines_of(path, limits.length, stream=path not in self.found)
-
-
-def argument_text(argument: str) -> str:
-    """An argument as text, as it is read.
-
-    Raises UsageError for bytes that are no text in the encoding of the locale.
-    """
-    if not argument.isascii() and _UNREAD.search(argument):
-        encoding = sys.getfilesystemencoding()
-        letters = os.fsencode(argument).decode("utf-8", "backslashreplace")
-        help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-        raise UsageError(
-            f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help
-        )
-    return normalize(argument)
 
 
 def is_stream(path: str) -> bool:
@@ -146,7 +128,7 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
     found = Words([], {}, {}, list(request.files))
     for argument in request.arguments:
         is_file = argument == "-" or (of_files and os.path.exists(argument))
-        text = argument if is_file else argument_text(argument)
+        text = argument if is_file else normalize(argument)
         binding = None if is_file else BINDING.match(text)
         if is_file or (of_files and binding is None and text.endswith((".grad", *_OF_RECORDS))):
             found.files.append(argument)
@@ -160,9 +142,6 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
     if found.files.count("-") > 1:
         raise UsageError("standard input is named twice")
     return found
-
-
-EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
 
 
 def eval_inputs(request: Request, *, equation: bool = False) -> Inputs:
@@ -186,43 +165,21 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
         return request
     found = words_of(request, of_files=True)
     claims = (*request.over, *request.grad, *request.grad_formula)
-    named = {
-        *found.bindings,
-        *(text.partition("=")[0] for text in claims),
-        *(names_of(request.wrt) or ()),
-    }
+    named = {*found.bindings, *(text.partition("=")[0] for text in claims)}
     for text, _ in found.others:
-        _refuse_lost_path(text.strip(), named)
+        # of what was meant nothing would be checked
+        if _PATH.fullmatch(text.strip()) and named.isdisjoint(re.findall(r"\w+", text)):
+            raise UsageError(
+                f"there is no file or folder '{text.strip()}'",
+                help=f"it is an expression after -e: -e '{text.strip()}'",
+            )
     if request.expression is not None:
         found.others.insert(0, (request.expression, False))
     expression = found.expression()
     others = [
-        word
-        for word in request.arguments
-        if os.path.exists(word) or argument_text(word) != expression
+        word for word in request.arguments if os.path.exists(word) or normalize(word) != expression
     ]
     return request.but(expression=expression, arguments=others)
-
-
-def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
-    """Raise UsageError for a text of names without values that a path could be: nothing would be
-    checked of what was meant.
-    """
-    if not _PATH.fullmatch(text):
-        return
-    from gradcli.language.calls import is_function
-
-    words = [word for word in re.split(r"\W+", text) if word]
-    free = [
-        word
-        for word in words
-        if word not in bound and not word[0].isdecimal() and not is_function(word)
-    ]
-    if any(len(word) > 1 for word in free) or (free == words and " " not in text):
-        raise UsageError(
-            f"there is no file or folder '{text}'",
-            help=f"it is an expression after -e: -e '{text}'",
-        )
 
 
 def _is_fed() -> bool:
@@ -245,13 +202,11 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
         raise UsageError(
             "--at is about a --function", help="after -e, bindings follow as they are: x=1,2"
         )
-    if request.expression is not None:
-        argument_text(request.expression)
-    elif not files and usual.files:
+    if request.expression is None and not files and usual.files:
         files = matching(usual.files, usual.path)
-    elif not files and _is_fed():
+    elif request.expression is None and not files and _is_fed():
         files = ["-"]
-    elif not files:
+    elif request.expression is None and not files:
         help = "name files, or give an expression: gradcli check 'x**2*sin(x)'"
         listed = "the settings list functions: gradcli check --functions imports and runs them"
         raise UsageError("nothing to check", help=listed if usual.functions else help)
@@ -323,8 +278,6 @@ def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
             )
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("there is no standard input, which '@-' names")
-        if sys.stdin.isatty():
-            say("reading data from the terminal; end with Ctrl-D")
         return read_within(sys.stdin.buffer, "standard input", limits)
 
     return read
@@ -343,75 +296,6 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
         )
     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
     return error
-
-
-# -- What to type instead: commands that a mistake leads to, each valid as it stands -------------
-
-
-_LONGEST = 200  # characters of an expression that is repeated
-
-
-def add_file_help(failure: Failure, command: str, inputs: Inputs) -> None:
-    """Lead from the error of an expression to the file that has its name, or to formulas, if values
-    are all that it lacks.
-    """
-    if inputs.expression is None or inputs.files or len(inputs.expression) > _LONGEST:
-        return
-    text = inputs.expression.strip()
-    if os.path.isfile(text):
-        help = f"to read the file: {_command(command, '-f', text, *_bindings(inputs))}"
-    elif failure.message.startswith("no value for") and not inputs.bindings and has_formulas(text):
-        first = f"{failure.help}; " if failure.help else ""
-        help = f"{first}formulas need no values: {_command('diff', text)}"
-    else:
-        return
-    failure.help = failure.error.help = help
-
-
-def instead_of_nothing(inputs: Inputs) -> str | None:
-    """Return what to type for a program that defines something and asks for nothing."""
-    text = (inputs.expression or "").strip()
-    if inputs.files or not text or len(text) > _LONGEST:
-        return None
-    return (
-        f"its derivatives: {_command('diff', text, *_bindings(inputs))}"
-        if has_formulas(text)
-        else None
-    )
-
-
-def command_of(words: list[str]) -> str | None:
-    """The command that somebody means who gives none: what reads the file, or calculates with the
-    expression, of these words.
-    """
-    text, rest = words[0].strip(), words[1:]
-    if os.path.isfile(text):
-        return _command("eval", "-f", *words)
-    if len(text) > _LONGEST or any(word.startswith("--") for word in rest):
-        return None
-    if text.isidentifier():  # deriv 'x^3': a command that is none
-        meant = None if all(map(str.isidentifier, rest)) else command_of(rest)
-        return meant and f"did you mean {meant}?"
-    binds = any("=" in word for word in rest)
-    return _command("diff" if not binds and has_formulas(text) else "eval", *words)
-
-
-def has_formulas(text: str) -> bool:
-    """Return whether a text has derivatives as formulas."""
-    from gradcli.query.interface import differentiate
-
-    try:
-        return bool(differentiate(text, check=False).formulas)
-    except GradcliError:
-        return False
-
-
-def _bindings(inputs: Inputs) -> list[str]:
-    return [f"{name}={value}" for name, value in inputs.bindings.items()]
-
-
-def _command(*words: str) -> str:
-    return shell_command("gradcli", *words)
 
 
 # -- What there is to check in folders -----------------------------------------------------------
@@ -526,13 +410,9 @@ def kind_by_suffix(
             help=f"the suffixes are {', '.join(suffixes)}",
         )
     if given is not None and given not in suffixes[suffix]:
-        own = next((s for s, kinds in suffixes.items() if given in kinds), None)
-        help = (
-            f"leave {option} out"
-            if own is None
-            else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
+        raise UsageError(
+            f"--out {out} and {option} {given} contradict each other", help=f"leave {option} out"
         )
-        raise UsageError(f"--out {out} and {option} {given} contradict each other", help=help)
     return given or suffixes[suffix][0]
 
 
@@ -546,18 +426,13 @@ def _refuse_nothing(request: Request) -> None:
         raise UsageError(
             "--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output"
         )
-    for option, text in (
-        ("--wrt", request.wrt),
-        ("--freeze", ",".join(request.freeze) if request.freeze else None),
-    ):
+    for option, text in (("--wrt", request.wrt), *(("--freeze", each) for each in request.freeze)):
         if text is not None and not all(name.strip() for name in text.split(",")):
-            wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
-            raise UsageError(
-                f"{option} {wrong}", help=f"write {option} x,y with names of the expression"
-            )
-    frozen = _frozen_names(request)
-    both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
-    if both is not None:
+            raise UsageError(f"{option} {text!r} has an empty name", help=f"write {option} x,y")
+    both = next(
+        (name for name in names_of(request.wrt) or () if name in _frozen_names(request)), ""
+    )
+    if both:
         raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import sys
-import textwrap
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -19,8 +16,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import interrupts
-from gradcli.cli.request import COMMANDS, GROUPS
-from gradcli.errors import UsageError
+from gradcli.cli.request import COMMANDS, EXAMPLE
+from gradcli.errors import UsageError, suggestion
+from gradcli.inert import shell_command
 
 STYLE: dict[str, Any] = {
     "add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False,
@@ -29,39 +27,14 @@ STYLE: dict[str, Any] = {
 _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
 
 
-_Plain: Any = TyperCommand.context_class.formatter_class
-
-
-class _Formatter(_Plain):  # type: ignore[misc]
-    """Wraps help to the terminal, however narrow; where there is no room for two columns, text
-    stands below what it is about.
-    """
-
-    def __init__(self, **_: Any) -> None:
-        super().__init__(width=min(shutil.get_terminal_size().columns, 80) - 2)
-
-    def write_dl(self, rows: Any, *columns: Any, **more: Any) -> None:
-        if self.width >= 60:
-            super().write_dl(rows, *columns, **more)
-            return
-        for first, second in rows:
-            for text, indent in ((first, 2), (second, 6)):
-                lines = textwrap.wrap(text, self.width - indent, break_on_hyphens=False)
-                self.write("".join(f"{' ' * indent}{line}\n" for line in lines))
-
-
 class _Helped:
-    """A command whose help has its options by their subjects, and first sentences whole.
+    """A command whose help has first sentences whole.
 
     ``--help`` is off where it is not given, rather than None, for which typer would import
     pydantic.
     """
 
-    context_class: Any = type(
-        "Context", (TyperCommand.context_class,), {"formatter_class": _Formatter}
-    )
     help: str | None
-    groups: Mapping[str, str] = {}  # names of options by their subjects
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
@@ -71,26 +44,6 @@ class _Helped:
     def get_short_help_str(self, limit: int = 45) -> str:
         paragraph = " ".join((self.help or "").partition("\n\n")[0].split())
         return paragraph.partition(". ")[0].removesuffix(".")
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        subjects = {
-            name: subject for subject, names in self.groups.items() for name in names.split()
-        }
-        found: dict[str, list[tuple[str, str]]] = {
-            subject: [] for subject in ("Arguments", *self.groups, "Options")
-        }
-        for param in self.get_params(ctx):  # type: ignore[attr-defined]
-            subject = (
-                "Arguments"
-                if param.param_type_name == "argument"
-                else subjects.get(param.name, "Options")
-            )
-            record = param.get_help_record(ctx)
-            found[subject].append((record[0].split(" <")[0], record[1]))
-        for subject, rows in found.items():
-            if rows:
-                with formatter.section(subject):
-                    formatter.write_dl(rows)
 
 
 class Command(_Helped, TyperCommand):
@@ -118,14 +71,7 @@ class Command(_Helped, TyperCommand):
             name, value, _ = word.partition("=") if is_long else (word, "", "")
             if (option := options.get(name)) is not None:
                 if option in once and not ctx.resilient_parsing:
-                    names = [
-                        max(names, key=len)
-                        for names in (option.opts, option.secondary_opts)
-                        if names
-                    ]
-                    raise UsageError(
-                        f"{' or '.join(names)} is given twice", help="leave one of them out"
-                    )
+                    raise UsageError(f"{name} is given twice", help="leave one of them out")
                 if not getattr(option, "multiple", False):
                     once.add(option)
                 prepared.append(word)
@@ -150,11 +96,12 @@ def _command(name: str) -> Any:
         request.reader(name, place)
     )
     command: Any = typer.main.get_command(single)
-    command.groups = GROUPS.get(name, {})
     # texts stay as they are typed: typer would import pydantic for them, which takes longer than to
     # evaluate
     for param in command.params:
         param.process_value = partial(_as_typed, param)
+        if param.param_type_name == "argument":  # its metavar says it
+            param.display_type_rich = lambda ctx: ""
     return command
 
 
@@ -169,10 +116,6 @@ class Commands(_Helped, TyperGroup):
     expression.
     """
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        super().format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
     names = tuple(COMMANDS)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -181,34 +124,22 @@ class Commands(_Helped, TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in self.names and cmd_name not in self.commands:
             self.commands[cmd_name] = _command(cmd_name)
-            if _COMPLETING:
-                from gradcli.cli.completion import prepare
-
-                prepare(self.commands[cmd_name])
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Lead to a command from an expression or a file without one."""
+        """Lead to `eval` from an expression without a command."""
         if (
             args
             and not ctx.resilient_parsing
             and args[0] not in self.names
             and not args[0].startswith("--")
         ):
-            from gradcli.cli.inputs import command_of
-            from gradcli.errors import suggestion
-
-            close = (
-                suggestion(args[0], list(self.names), cutoff=0.6)
-                if args[0].isidentifier()
-                else None
+            close = suggestion(args[0], self.names, cutoff=0.6)
+            evaluated = shell_command("gradcli", "eval", *args)
+            raise UsageError(
+                f"no such command: {args[0]}",
+                help=f"did you mean {close}?" if close else f"to evaluate it: {evaluated}",
             )
-            help = (
-                f"did you mean {close}?"
-                if close
-                else command_of(args) or f"the commands are {', '.join(self.names)}"
-            )
-            raise UsageError(f"no such command: {args[0]}", help=help)
         return super().resolve_command(ctx, args)
 
 
@@ -216,7 +147,7 @@ app = typer.Typer(
     **{**STYLE, "add_completion": _COMPLETING or sys.argv[1:2] == [] or sys.argv[1].startswith("-")}, cls=Commands, no_args_is_help=True,
     help="The gradient calculator: values, exact gradients, derivative formulas, and a verdict on "
     "them.",
-    epilog="Example: gradcli eval '3*a**3 - b**2' a=2,3 b=6,4",
+    epilog=f"Example: {EXAMPLE}",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from gradcli.limits import Number
 from gradcli.ops.facts import Fixed
 
 Texts = tuple[str, ...]  # of an option that may be given again
+EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
 WORDS = "one of the words that it is shown with"  # of an option whose values these are
 _code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an object in Python
 _UNSAID: Any = None  # for what follows from other options
@@ -363,7 +364,6 @@ class DiffRequest(Request):
         int, typer.Option(metavar="N", help="How many times, by each combination of names.")
     ] = 1
     files: Files = ()
-    input_format: InputFormat = None
     wrt: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression."),
@@ -397,9 +397,7 @@ class DiffRequest(Request):
     ] = None
     output_format: Annotated[
         str,
-        typer.Option(
-            "--format", metavar="text|json|jsonl|latex|html", help="The form of the output."
-        ),
+        typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output."),
         WORDS,
     ] = "text"
     dialect: Dialect = None
@@ -739,18 +737,11 @@ class CheckRequest(Request):
         float | None,
         typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails."),
     ] = None
-    save: Annotated[
-        Texts,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Write which entries of NAME are wrong, as booleans (with -e).",
-        ),
-    ] = ()
     reports: Annotated[
         Texts,
         typer.Option(
             "--report", metavar="KIND=FILE",
-            help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - "
+            help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - "
             "is stdout.",
         ),
     ] = ()  # fmt: skip
@@ -888,7 +879,6 @@ class ExportRequest(Request):
         ),
     ] = None
     files: Files = ()
-    input_format: InputFormat = None
     wrt: Wrt = None
     freeze: Freeze = ()
     seed: Seed = None
@@ -984,21 +974,6 @@ class CacheRequest(Request):
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
 
 
-# By the names of commands: the subjects of their options, for help.
-GROUPS = {
-    "check": {
-        "What is checked": "expression files input_format line changed_since over points "
-        "random_state",
-        "What is claimed": "grad grad_formula rtol atol convention",
-        "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by "
-        "forward functions order at",
-        "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",
-        "What fails": "fail_on baseline update allow_empty fail_fast config",
-        "How long it takes": "jobs timeout budget cache",
-        "Output": "reports output_format save verbose quiet color",
-    }
-}
-
 # By the names of commands: their options, and what runs them.
 COMMANDS: dict[str, tuple[type[Request], str]] = {
     "eval": (EvalRequest, "decide.running:evaluate"),
@@ -1008,7 +983,7 @@ COMMANDS: dict[str, tuple[type[Request], str]] = {
     "check": (CheckRequest, "decide.checking:check"),
     "bound": (BoundRequest, "decide.ranges:bound"),
     "export": (ExportRequest, "decide.exporting:export"),
-    "repl": (ReplRequest, "repl.conversation:converse"),
+    "repl": (ReplRequest, "repl.commands:converse"),
     "functions": (FunctionsRequest, "decide.about:list_functions"),
     "help": (HelpRequest, "decide.about:explain_word"),
     "info": (InfoRequest, "decide.about:show_info"),

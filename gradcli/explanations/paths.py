@@ -341,17 +341,10 @@ def _own_text(origin: Origin, written: str, scope: Scope) -> str:
 def _without_brackets(text: str, span: Span) -> Span:
     """Return what stands in the brackets around a part of a text, which are not its own."""
     begin, end = span
-    while (
-        end - begin > 2
-        and text[begin] == "("
-        and text[end - 1] == ")"
-        and _closing(text, begin, end) == end - 1
-    ):
+    while text[begin] == "(" and _closing(text, begin, end) == end - 1 > begin + 1:
         begin, end = begin + 1, end - 1
-        while text[begin].isspace():
-            begin += 1
-        while text[end - 1].isspace():
-            end -= 1
+        begin = end - len(text[begin:end].lstrip())
+        end = begin + len(text[begin:end].rstrip())
     return Span(begin, end)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -56,11 +55,6 @@ def nonfinite_gradient(entries: Entries, number: Any) -> Why:
             words, *more = origin(entries, node.id)[1]
             lines += [f"in the forward pass {words}", *more]
             break
-    lines += (
-        [f"from there it flows to {entries.name} through every factor"]
-        if part.operand != entries.id
-        else []
-    )
     return _with_repair(entries, lines, part.node, part.operand)
 
 
@@ -159,7 +153,7 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
     )
     if part is None or part.lost is None:
         return None
-    lost = sorted(_cancellations(entries), reverse=True)
+    lost = sorted((each for each in _cancellations(entries) if each[0]), reverse=True)
     begin = f"{entries.text} = {number_in_words(number)} has lost {part.lost} bits"
     if not lost:
         return entries.story("imprecise", [f"{begin} to rounding along its way"], entries.id)
@@ -173,46 +167,31 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
 
 
 def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
-    """Sums of what nearly cancels, forward and backward: bits, the node, in words."""
+    """Sums, forward and backward: the bits that they lose, the node, in words."""
     for node in entries.explanation.nodes:
-        op = entries.op(node.id)
-        if op is None or isinstance(node.value, tuple) or node.kind != "float":
-            continue
-        terms = [each.value for each in entries.operands(node.id)]
-        if op.algebra in ("sum", "difference") and all(
-            not isinstance(term, tuple) for term in terms
-        ):
-            bits = _bits(terms, node.value)
-            if bits:
-                named = " and ".join(map(entries.value_in_words, entries.operands(node.id)))
-                yield (
-                    bits,
-                    node.id,
-                    f"{entries.name_in_words(node.id)} subtracts what is nearly equal, {named}",
-                )
-        elif op.algebra == "total":
-            bits = _bits([np.abs(np.asarray(terms[0])).sum()], np.asarray(node.value))
-            if bits:
-                yield bits, node.id, f"the terms of {entries.name_in_words(node.id)} nearly cancel"
+        operands, algebra = entries.operands(node.id), entries.algebra(node.id)
+        name, terms = entries.name_in_words(node.id), [each.value for each in operands]
+        if node.kind == "float" and algebra in ("sum", "difference"):
+            named = " and ".join(map(entries.value_in_words, operands))
+            words = f"{name} subtracts what is nearly equal, {named}"
+            yield _bits(terms, node.value), node.id, words
+        elif node.kind == "float" and algebra == "total":
+            words = f"the terms of {name} nearly cancel"
+            yield _bits([np.abs(terms[0]).sum()], node.value), node.id, words
     for id, parts in entries.arrived.items():
-        node = entries.node(id)
-        if len(parts) > 1 and not isinstance(node.adjoint, tuple) and node.adjoint is not None:
-            bits = _bits([part.passed for part in parts], node.adjoint)
-            if bits:
-                named = " and ".join(number_in_words(part.passed) for part in parts[:3])
-                yield (
-                    bits,
-                    id,
-                    f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel",
-                )
+        if len(parts) > 1:
+            passed = [part.passed for part in parts]
+            named = " and ".join(map(number_in_words, passed[:3]))
+            words = f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel"
+            yield _bits(passed, entries.node(id).adjoint), id, words
 
 
 def _bits(terms: list[Any], total: Any) -> int:
     """Return how many bits a sum loses at its worst entry."""
+    if total is None or any(isinstance(each, tuple) for each in (*terms, total)):
+        return 0
     with np.errstate(all="ignore"):
-        largest = np.max(
-            np.broadcast_arrays(*[np.abs(np.asarray(term, float)) for term in terms]), axis=0
-        )
+        largest = np.max(np.broadcast_arrays(*[np.abs(term) for term in terms]), axis=0)
         ratio = largest / np.abs(np.asarray(total, float))
         worst = float(np.max(np.where(np.isfinite(ratio), ratio, 0), initial=0))
     return int(math.log2(worst)) if worst >= 2 else 0
@@ -261,16 +240,12 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
     for edge in edges:
         factor = edge.factor if edge in factors[: 1 if many else _FACTORS] else 1.0
         shares += Edge(entries, edge.part, edge.entry).facts(factor)
-    on_path = {edge.part.node for edge in edges}
-    also = [
-        f"also, {reason.words}"
-        for reason in _dead_ends(entries, entries.id, entries.mask)
-        if not (reason.natural or reason.unread or reason.node in on_path)
+    passing = {part.node for part in entries.arrived.get(entries.id, [])}
+    shares += [
+        f"also, {each.words}" for each in stops(entries, entries.id, passing) if not each.natural
     ]
-    result = entries.node(entries.explanation.result)
-    also += origin(entries, result.id)[1] if has_infinite(result) else []
     first = (factors[0].part.node, factors[0].part.operand) if factors else (entries.id, None)
-    return entries.story(kind, list(dict.fromkeys([*shares, *also[:_TOLD]])), *first)
+    return entries.story(kind, list(dict.fromkeys(shares)), *first)
 
 
 def _share(path: Path, entries: Entries) -> float:
@@ -365,21 +340,18 @@ def zero_value(entries: Entries) -> Why:
         for each in operands
     )
     ended = beyond_floats(entries, node.id, entries.index)
-    more = []
     if not operands:
         words = "it was given as 0"
     elif ended:
         words = f"it {ended}"
     elif algebra in ("product", "matrix product", "quotient") and zeros:
         words = f"its factor {entries.name_in_words(zeros[0].id)} is 0"
-        if not zeros[0].shape and (ended := beyond_floats(entries, zeros[0].id, ())):
-            more = [f"{entries.name_in_words(zeros[0].id)} {ended}"]
     elif algebra in ("sum", "difference", "total"):
         words = terms if len(zeros) == len(operands) else f"the terms {terms} cancel"
     else:
         words = f"{node.op} of {terms} is 0"
     return entries.story(
-        "zero", [f"{entries.text} is 0: {words}", *more], node.id, zeros[0].id if zeros else None
+        "zero", [f"{entries.text} is 0: {words}"], node.id, zeros[0].id if zeros else None
     )
 
 
@@ -572,12 +544,11 @@ def _index(text: str | None, whole: np.ndarray, target: str) -> tuple[int, ...]:
     if text is None or not text.strip("[] "):
         return _telling(whole)
     try:
-        read = ast.literal_eval(f"({text[1:-1]},)")
-        index = tuple(int(part) for part in read if type(part) is int)
-        if len(index) != len(read) or len(index) != whole.ndim:
+        index = tuple(map(int, text.strip("[] ").split(",")))
+        if len(index) != whole.ndim:
             raise ValueError
         whole[index]
-    except (ValueError, SyntaxError, IndexError):
+    except (ValueError, IndexError):
         shape = f"of shape {whole.shape}" if whole.ndim else "a number"
         raise UsageError(
             f"'{target}' is no entry: the gradient is {shape}",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.exports.subject import Subject, conventions, describe, plain
+from gradcli.exports.subject import Subject, describe, plain
 from gradcli.formulas.printing import Latex
 from gradcli.formulas.textbook import simplify
 from gradcli.graph.interpret import interpret
@@ -30,7 +30,6 @@ class LatexFile:
         return "\n\n".join(map(self._equations, subjects)) + "\n"
 
     def _equations(self, subject: Subject) -> str:
-        kinks = conventions(subject)
         subject = plain(subject)
         roots = simplify(subject.roots, subject.value.graph)
         shared = _Shared(roots, subject.labels)
@@ -51,7 +50,7 @@ class LatexFile:
             lines.append(f"\\frac{{\\partial {above}}}{{\\partial {name(by)}}} &= {text}")
         comment = [
             f"% {printable(line)}".rstrip()
-            for line in describe(subject, kinks, {p.name: p.name for p in subject.parameters})
+            for line in describe(subject, {p.name: p.name for p in subject.parameters})
         ]
         return "\n".join(
             [

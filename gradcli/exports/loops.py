@@ -36,7 +36,6 @@ from gradcli.exports.subject import (
     Names,
     Parameter,
     Subject,
-    conventions,
     describe,
     lacking,
     writable,
@@ -130,20 +129,17 @@ class Loops:
     comment  what it computes, in words
     """
 
-    def __init__(
-        self, syntax: Syntax, functions: Mapping[str, str], subject: Subject, *, unicode: bool
-    ) -> None:
-        kinks = conventions(subject)
+    def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject) -> None:
         subject = loopable(subject, syntax.name, functions)
         reserved = {*syntax.reserved, *functions, *functions.values(), subject.function}
         self.syntax, self.functions = syntax, functions
-        self.names = Names(reserved, unicode=unicode)
+        self.names = Names(reserved)
         self.parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
         self.own = {p.name: self.names.of(p.name) for p in self.parameters}
         self.leaves = {
             p.leaf: syntax.leaf(self.names, self.own[p.name], p) for p in self.parameters
         }
-        self.comment = describe(subject, kinks, self.own)
+        self.comment = describe(subject, self.own)
         self.lines: list[str] = []
         self.arrays: list[tuple[str, int]] = []
         self._depth = 1
@@ -588,7 +584,7 @@ class CFile:
 
     def _function(self, subject: Subject) -> str:
         known = {**{name: name for name in functions_in_c()}, **builtins("c.c.txt")}
-        loops = Loops(_C, known, subject, unicode=False)
+        loops = Loops(_C, known, subject)
         subject, own = loops.subject, loops.own
         gradients = {
             name: loops.names.of(own[name], prefix="grad_") for name in sorted(subject.gradients)
@@ -709,7 +705,7 @@ class JavaScriptModule:
 
     def _function(self, subject: Subject) -> str:
         known = {**{name: name for name in _library()}, **builtins("javascript.js.txt")}
-        loops = Loops(_JAVASCRIPT, known, subject, unicode=True)
+        loops = Loops(_JAVASCRIPT, known, subject)
         subject, own = loops.subject, loops.own
         loops.write()
         value = self._argument_text(loops, subject.value)

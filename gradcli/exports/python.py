@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcli.errors import one_of
-from gradcli.exports.subject import Names, Subject, conventions, describe, writable
+from gradcli.exports.subject import Names, Subject, describe, writable
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import printable
@@ -106,8 +106,7 @@ class Statements(Transcription[Any]):
                 name = self.names.new()
                 self.lines.append(f"{name} = {operand[0]}")
                 given[place] = Piece((name, ATOM))
-        text = template.format(*given)
-        return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
+        return template.format(*given), ATOM
 
     def _name_piece(self, node: Expr, text: str, power: int) -> Piece:
         label = self.labels.get(node)
@@ -147,16 +146,6 @@ def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
             )
         )
     return Piece((f"-{operands[0].at(UNARY + 1)}", UNARY)) if sign == "-" else None
-
-
-def _is_bracketed(text: str) -> bool:
-    """Return whether one pair of brackets holds a whole text."""
-    depth = 0
-    for place, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if not depth:
-            return place == len(text) - 1
-    return False
 
 
 def wrap(line: str, width: int = 116) -> list[str]:
@@ -232,9 +221,8 @@ class PythonModule:
 
     def function(self, subject: Subject) -> str:
         """The text of a function. Raises UnsupportedInTargetError."""
-        kinks = conventions(subject)
         subject = writable(subject, self.name, self.writes)
-        names = Names(self.reserved_names, unicode=True)
+        names = Names(self.reserved_names)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
         text = self.statements(subject.precision, subject.roots, names, subject.labels, known)
         value, *gradients = [
@@ -245,7 +233,7 @@ class PythonModule:
             f"{quote(name)}: {piece}"
             for name, piece in zip(subject.gradients, gradients, strict=True)
         )
-        told = describe(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters})
+        told = describe(subject, {p.name: known[p.leaf] for p in subject.parameters})
         taken = [
             f"{name} = {self.taken(name, leaf, subject.precision)}" for leaf, name in known.items()
         ]

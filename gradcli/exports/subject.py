@@ -5,7 +5,6 @@ one graph, as far as a target can write them.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -252,39 +251,30 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
     names = " and no ".join(op.name for op in ops if op not in subject.spellings)
     said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
     said += [f"{target} has no {names}"] if names else []
-    error = UnsupportedInTargetError(
+    return UnsupportedInTargetError(
         ", and ".join(said),
         help="export to numpy, which has SciPy's functions"
         if target != "numpy"
         else "freeze names whose gradient is not needed: --freeze",
     )
-    inner = [
-        op.doc if op in subject.spellings else f"{op.name}: {op.doc}" for op in ops if not op.public
-    ]
-    error.note = "; ".join(inner) or None
-    return error
 
 
 # -- Identifiers of other languages: the user's names as far as these can have them, and names for
 # intermediates.
 
 
-_ASCII = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-
-
 class Names:
     """The identifiers of one function, each given once."""
 
-    def __init__(self, reserved: Collection[str], *, unicode: bool) -> None:
+    def __init__(self, reserved: Collection[str]) -> None:
         self.taken = set(reserved)
-        self.unicode = unicode
         self._last = 0
 
     def of(self, name: str, *, prefix: str = "") -> str:
         """An identifier for a name of the user's: itself, or with underscores after it where it is
         reserved or taken.
         """
-        found = prefix + identifier(name, unicode=self.unicode)
+        found = prefix + identifier(name)
         while found in self.taken:
             found += "_"
         self.taken.add(found)
@@ -300,36 +290,24 @@ class Names:
                 return found
 
 
-def identifier(name: str, *, unicode: bool) -> str:
-    """A name that a language can have:
-
-    Greek letters by their names where it knows ASCII only, other characters by their numbers.
-    """
-    if unicode and name.isidentifier() and unicodedata.normalize("NFKC", name) == name:
+def identifier(name: str) -> str:
+    """A name that a language can have: other characters by their numbers."""
+    if name.isidentifier() and unicodedata.normalize("NFKC", name) == name:
         return name
     found = "".join(
-        character if _ASCII.match("_" + character) else _spell(character) for character in name
+        character if f"_{character}".isidentifier() else f"u{ord(character):04x}"
+        for character in unicodedata.normalize("NFKC", name)
     )
-    return found if _ASCII.match(found) else "_" + found
+    return found if found.isidentifier() else "_" + found
 
 
-def _spell(character: str) -> str:
-    words = unicodedata.name(character, "").split()
-    if len(words) == 4 and words[0] == "GREEK" and words[2] == "LETTER":
-        return words[3].lower() if words[1] == "SMALL" else words[3].capitalize()
-    if character == "'":
-        return "_prime"
-    return f"u{ord(character):04x}"
-
-
-# -- What an exported function computes, in words: its text, shapes and dtypes, and the conventions
-# at kinks that its operations follow.
+# -- What an exported function computes, in words: its text, shapes and dtypes.
 
 
 _WIDTH = 100
 
 
-def describe(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, str]) -> list[str]:
+def describe(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
     """Lines of a docstring or a comment."""
     first = subject.text.strip().split("\n")
     lines = [
@@ -338,7 +316,7 @@ def describe(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, s
         else "Value and gradient of"
     ]
     lines = (
-        _fill(lines[0], "")
+        _fill(lines[0])
         if len(first) == 1
         else [*lines, *("    " + clip_text(line, 300) for line in first)]
     )
@@ -357,38 +335,11 @@ def describe(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, s
         f"value: {shape}"
         + (f"; gradients are of its product with {subject.seed}" if subject.seed else "")
     )
-    if kinks:
-        lines += ["", "Where there is no derivative, one is chosen:"]
-        for kink in kinks:
-            lines += _fill(kink, "    ")
     for note in subject.notes:
-        lines += ["", *_fill(note, "")]
+        lines += ["", *_fill(note)]
     return lines
 
 
-def _fill(text: str, indent: str) -> list[str]:
-    found = textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + "    ",
-        break_long_words=False,
-    )
+def _fill(text: str) -> list[str]:
+    found = textwrap.wrap(text, _WIDTH, subsequent_indent="    ", break_long_words=False)
     return found or [text]
-
-
-def conventions(subject: Subject) -> list[str]:
-    """The convention at each kink of the operations that the value is made of."""
-    found: dict[str, None] = {}
-    for node in reachable([subject.value]):
-        if node.op is not None and subject.gradients and not _is_plain_power(node):
-            for kink in node.op.kinks:
-                if node.op.public:
-                    found[f"{node.op.name}, {kink.place}: {kink.convention}"] = None
-    return list(found)
-
-
-def _is_plain_power(node: Expr) -> bool:
-    """Return whether an exponent is a number other than 0, with which a power has no kink."""
-    exponent = node.operands[-1] if node.op is not None and node.op.algebra == "power" else None
-    return exponent is not None and constant_of(exponent) not in (None, 0.0)

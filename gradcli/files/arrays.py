@@ -116,20 +116,16 @@ def _irregular(what: str) -> InputError:
 # -- Tables of numbers as text: columns between commas, semicolons, tabs or blanks, with or without
 # a heading.
 #
-# Nothing is guessed: a row of another length, a cell that is no number and a comma that has two
-# readings are errors with their line. The text is gone through row by row, and of the rows only
+# Nothing is guessed: a row of another length and a cell that is no number, as one with a comma, are
+# errors with their line. The text is gone through row by row, and of the rows only
 # the numbers that are asked for are kept.
 
 
 _NUMBER = re.compile(
     r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|inf|infinity|nan)", re.IGNORECASE | re.ASCII
 )
-_WITH_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
-_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-
-_OF_CELLS = 72  # bytes of a cell that is no longer than a number
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
 
@@ -137,8 +133,7 @@ TABLES = (".csv", ".tsv", ".txt", ".dat")
 class _Table:
     """A table of numbers, and how far it is read.
 
-    Cells in quotes may go over several lines, and empty ones are NaN. Commas are decimal points if
-    one of them cannot separate thousands, which is known at the end only.
+    Cells in quotes may go over several lines, and empty ones are NaN.
 
     name     the file's in messages
     key      names the column that is asked for, or numbers it from 0; None for all
@@ -154,10 +149,6 @@ class _Table:
         self.most = min(limits.entries, limits.memory // ITEM)
         self.columns: list[int] = []
         self.values, self.count, self.whole = array("d"), 0, True
-        self.comma = self.first_comma = self.point = (
-            ""  # the first numbers with these, and where they stand
-        )
-        self.thousands = True  # whether all commas may separate thousands
 
     def read(self) -> np.ndarray:
         """The numbers of the columns; one column alone is a vector.
@@ -178,16 +169,12 @@ class _Table:
         for cells in chain([first], rows) if is_row else rows:
             if len(cells) != width:
                 above = "the heading" if heading and self.comment is None else "the first row"
-                commas = (
-                    "numbers have decimal points; with commas in them, columns are separated by "
-                    "semicolons"
-                )
                 found = f"{len(cells)} cell{'s' * (len(cells) != 1)}, where {above} has {width}"
-                raise InputError(
-                    f"{self._place()}: {found}", help=commas if len(cells) > width else None
-                )
+                raise InputError(f"{self._place()}: {found}")
             self._take(cells)
-        out = self._numbers()
+        out = np.array(self.values).reshape(self.count, len(self.columns))
+        if self.count and self.whole and np.all(np.abs(out) < 2**53):
+            out = out.astype(np.int64)
         return out[:, 0] if self.key is not None or width == 1 else out
 
     def _place(self) -> str:
@@ -209,10 +196,6 @@ class _Table:
             if self.separator is None and line.strip():
                 self.separator = self._separator(_QUOTED.sub("", line))
             if self.separator is not None:
-                if _OF_CELLS * len(line) > self.limits.memory:
-                    self.limits.check_memory(
-                        _OF_CELLS * line.count(self.separator), f"line {self.line} of '{self.name}'"
-                    )
                 yield line
 
     def _separator(self, outside: str) -> str:
@@ -251,7 +234,7 @@ class _Table:
         """The names of the columns: the first row, or a comment above it of as many words; and
         whether that row is one of numbers.
         """
-        numeric = [cell for cell in first if _NUMBER.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)]
+        numeric = [cell for cell in first if _NUMBER.fullmatch(cell.replace(",", ""))]
         if not numeric:
             return first, False
         if len(numeric) == len([cell for cell in first if cell]):
@@ -307,36 +290,12 @@ class _Table:
 
     def _number(self, cell: str, column: int) -> float:
         if _NUMBER.fullmatch(cell):
-            if not self.point and "." in cell:
-                self.point = f"{cell!r} on line {self.line}"
             return float(cell)
-        place = f"{self._place()}, column {column + 1}: {cell!r}"
-        if not _WITH_COMMA.fullmatch(cell):
-            raise InputError(
-                f"{place} is not a number",
-                help="a number has a point, never a comma" if "," in cell else None,
-            )
-        if not self.comma:
-            self.comma, self.first_comma = cell, place
-        self.thousands = self.thousands and _THOUSANDS.fullmatch(cell) is not None
-        return float(cell.replace(",", "."))
-
-    def _numbers(self) -> np.ndarray:
-        """Rows and columns. Raises InputError for commas that have two readings."""
-        if self.comma and self.point:
-            help = "write decimal points throughout, and nothing between thousands"
-            raise InputError(f"{self.first_comma} has a comma, and {self.point} a point", help=help)
-        if self.comma and self.thousands:
-            both = (
-                f"{self.first_comma} is {self.comma.replace(',', '.')} or "
-                f"{self.comma.replace(',', '')}"
-            )
-            raise InputError(both, help="write decimal points, and nothing between thousands")
-        out = np.array(self.values).reshape(self.count, len(self.columns))
-        return (
-            out.astype(np.int64)
-            if self.count and self.whole and np.all(np.abs(out) < 2**53)
-            else out
+        raise InputError(
+            f"{self._place()}, column {column + 1}: {cell!r} is not a number",
+            help="numbers have decimal points, and nothing between thousands"
+            if "," in cell
+            else None,
         )
 
 

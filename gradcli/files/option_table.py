@@ -46,12 +46,11 @@ _EXCLUSIVE = {
     "explain": """
         output_format=mermaid,svg | steps why; output_format=latex latex | why; output_format=text,mermaid,svg | latex
         out | color=always""",
-    "diff": "output_format=html | latex",
     "plot": "output_format=csv,json,jsonl | width height",
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget changed_since
         functions | function gradient by at wrt freeze seed line
-        function gradient by | input_format grad grad_formula convention save backend threads line""",
+        function gradient by | input_format grad grad_formula convention backend threads line""",
 }
 
 
@@ -80,23 +79,12 @@ def _held(values: Values | None, value: Any, written: str, kind: type[GradcliErr
     if isinstance(values, Number):
         if values.holds(value):
             return int(value) if values.whole else float(value)
-        raise kind(f"{written} must be {values}, not {value!r}", help=_as_number(value, values))
+        raise kind(f"{written} must be {values}, not {value!r}")
     if not isinstance(values, type):
         return value if values is None else one_of(written, value, values, kind)
     if not (isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1))):
         raise kind(f"{written} must be True or False, not {value!r}")
     return bool(value)
-
-
-def _as_number(value: Any, values: Number) -> str | None:
-    """Return the number that a text holds, to be written in its place."""
-    try:
-        number = int(value) if values.whole else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return (
-        f"write the number {number:g}" if isinstance(value, str) and values.holds(number) else None
-    )
 
 
 def refuse_together(groups: str, typed: Callable[[str], str]) -> None:

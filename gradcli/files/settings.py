@@ -9,7 +9,6 @@ only where somebody asks for that.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import tomllib
@@ -29,10 +28,6 @@ VERDICTS = tuple(v.word for v in Verdict)
 NOTHING = "none"  # what stands for no verdict at all
 NAME = "pyproject.toml"
 _LARGEST = 1 << 20  # bytes of a file
-_PARTS = 100  # of a key, with points between them
-_LONG_KEY = re.compile(
-    r"""(?<![\w-])(?:(?:[\w-]++|"[^"]*+"|'[^']*+')[ \t]*+\.[ \t]*+){100}""", re.ASCII
-)
 
 
 @dataclass(frozen=True)
@@ -198,18 +193,12 @@ def read(path: Path, *, stream: bool = False) -> Settings:
 
 
 def _text(path: Path, name: str, stream: bool) -> str:
-    """Return what a file says, if it is short enough, and its keys are, for whose parts tomllib
-    takes a time that grows with their square.
-    """
+    """Return what a file says, if it is short enough."""
     with open_data(path, name, stream=stream) as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise UsageError(f"'{name}' is over the limit of {_LARGEST:,} bytes")
-    text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.count(".") >= _PARTS and _LONG_KEY.search(line):
-            raise UsageError(f"'{name}', line {number}: a key of more than {_PARTS} parts")
-    return text
+    return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
 
 
 def _refuse_strays(data: dict[str, Any], tools: dict[str, Any], path: Path) -> None:
@@ -374,21 +363,13 @@ def _as_text(what: str, value: Any) -> str:
     """
     if isinstance(value, str) and value.strip():
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)):
         return repr(value)
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, list) and _is_array(value):
-        return json.dumps(value)
+    if isinstance(value, list):
+        return json.dumps(value, default=str)
     if isinstance(value, dict) and value:
         return f"{{{', '.join(f'{json.dumps(key)}: {_as_text(what, part)}' for key, part in value.items())}}}"
     raise UsageError(
         f"{what} cannot be {value!r}",
         help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"',
     )
-
-
-def _is_array(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(map(_is_array, value))
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -282,7 +282,7 @@ class Question:
                 help="give the vector that the result is multiplied with (seed)",
             )
         graph = trace_subject(subject, self.by, {})
-        if graph is None or graph.trace.hidden:
+        if graph is None:
             raise EvaluationError(
                 "second derivatives are checked of functions that can be traced, and this one "
                 "cannot"

@@ -81,7 +81,6 @@ class Slope:
     )
     sides: tuple[float, float] | None = None
     others: tuple[float, ...] = ()  # what finer scales say, none of them for sure
-    noisy: bool = False  # the function is not the same twice
     source: str = "differences"
 
     def verdict(self, said: float, rtol: float, atol: float, largest: float = 0.0) -> Verdict:
@@ -274,7 +273,6 @@ class _Line:
             flat,
             flat and not any(r.size for r in rows),
             sides,
-            noisy=self.noise > 0,
         )
 
     def _slope(

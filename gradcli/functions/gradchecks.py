@@ -1,36 +1,32 @@
 """``torch.autograd.gradcheck`` with exact verdicts.
 
-The function is traced. If the trace says everything that it does, the derivatives are held against
-the references that the cross-check of expressions uses; if not (numbers taken out of tensors, a
-user's `autograd.Function`), against differences extrapolated to the limit, with their estimated
-error. Right gradients pass at any step and tolerance, wrong ones only if a caller gives a tolerance
-that allows them.
+The function is held as those of other libraries are (`truth.py`): traced, or by differences. Right
+gradients pass at any step and tolerance, wrong ones only if a caller gives a tolerance that allows
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradcli.errors import LimitError
 from gradcli.functions.arguments import Subject
-from gradcli.functions.differences import by_differences
-from gradcli.report.records import Record
 from gradcli.report.verdicts import VariableCheck, Verdict
 from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad, warn
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import Trace, trace_call
 
 if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
+    from gradcli.functions.tracing.exact import Exact
+    from gradcli.functions.truth import Truth
 
 _ATOL, _RTOL = 1e-5, 1e-3  # PyTorch's, of which a caller may give only one
 _NEARBY = 1e-3  # of an entry: how far points nearby are moved
-_SURE = 1e-9  # relative: what differences are not asked for
+_SURE = 1e-12  # relative: how far off a right gradient may be beyond rounding
 _MOST_ROWS = 64  # of a Jacobian, one of which is named where their sum is wrong
 
 
@@ -163,53 +159,45 @@ class _Function:
         self.chosen = [i for i, x in enumerate(arguments) if _moves(x)]
         self.inputs: list[Tensor] = [arguments[i] for i in self.chosen]
         self.names = [f"input{i}" for i in self.chosen]
-        result, self._run = trace_call(func, arguments, self.inputs, self.names)
+        result = func(*arguments)
         self.floats, self.outputs = _floats(result), _differentiable(result)
-        arrays = {name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)}
-        self.subject = Subject(
-            self._numbers, arrays, self.names, lambda _name, _value, numbers: numbers
-        )
-
-    def _numbers(self, *arrays: np.ndarray) -> Any:
-        """Return its results that are floats: copies, for they may share the memory of what is
-        moved back.
-        """
-        moved = dict(zip(self.chosen, arrays, strict=True))
-        return self.at(moved, lambda given: [y.array.copy() for y in _floats(self.func(*given))])
-
-    @cached_property
-    def trace(self) -> Trace | None:
-        """Trace what the function does, if that says everything: nothing that requires grad comes
-        from nowhere, and its constants are some at the points nearby, too, on either side.
-        """
-        trace = self._run
-        for y in self.outputs:
-            trace.node_of(y)  # a result that came from nowhere makes the trace opaque
-        whole = True
-        for side in (1, -1):
-            result, other = self._nearby(side)
-            for y, z in zip(self.outputs, _differentiable(result), strict=False):
-                for what in ("shape", "dtype"):
-                    if getattr(y, what) != getattr(z, what):
-                        raise AssertionError(
-                            f"Expected `func` to return outputs with the same {what} when inputs "
-                            "are perturbed"
-                        )
-            whole = whole and not trace.opaque and trace.same_steps(other)
-        return trace if whole else None
-
-    def _nearby(self, side: int) -> tuple[Any, Trace]:
-        random = np.random.default_rng(1)
-        noise = [1 + side * _NEARBY * random.uniform(-1, 1, x.array.shape) for x in self.inputs]
-        moved = {
-            i: self.arguments[i].array * factor
-            for i, factor in zip(self.chosen, noise, strict=True)
+        self.arrays = {
+            name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)
         }
-        found: tuple[Any, Trace] = self.at(
-            moved,
-            lambda given: trace_call(self.func, given, [given[i] for i in self.chosen], self.names),
-        )
+
+    def subject(self, places: Sequence[int]) -> Subject:
+        """The function of arrays, or of tensors that are traced, which gives some of its floats."""
+
+        def run(*given: Any) -> list[Any]:
+            moved = dict(zip(self.chosen, given, strict=True))
+            if isinstance(given[0], Tensor):
+                found = self._floats_at([moved.get(i, x) for i, x in enumerate(self.arguments)])
+                return [found[place] for place in places]
+            # copies, for they may share the memory of what is moved back
+            copies: list[Any] = self.at(
+                moved, lambda given: [y.array.copy() for y in self._floats_at(given)]
+            )
+            return [copies[place] for place in places]
+
+        return Subject(run, self.arrays, self.names, lambda _name, _value, numbers: numbers)
+
+    def _floats_at(self, given: Sequence[Any]) -> list[Tensor]:
+        found = _floats(self.func(*given))
+        for what in ("shape", "dtype"):
+            if [getattr(y, what) for y in found] != [getattr(y, what) for y in self.floats]:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {what} when inputs are "
+                    "perturbed"
+                )
         return found
+
+    def truth(self, y: Tensor, widest: float | None) -> Truth:
+        """The derivatives of one output by the inputs."""
+        from gradcli.functions.tracing.exact import OF_TENSORS
+        from gradcli.functions.truth import Truth
+
+        place = next(place for place, z in enumerate(self.floats) if z is y)
+        return Truth(self.subject([place]), OF_TENSORS, "gradient", 0.0, 0.0, widest)
 
     def at(self, moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
         """Run it with other entries in some arguments: in the same tensors, which a function may
@@ -245,60 +233,6 @@ class _Function:
         ]
 
 
-# -- Sums of a Jacobian's rows before the references: those of whole arrays first, which are quick,
-# and those of multi-precision.
-
-
-def _by_reference(
-    function: _Function, trace: Trace, y: Tensor, weights: np.ndarray, slopes: Sequence[np.ndarray]
-) -> Mapping[str, VariableCheck] | None:
-    """Return the verdicts of the references on the gradient by each input; None if they cannot
-    decide.
-
-    Whole arrays in long double are asked first: what agrees with them, within what rounding
-    explains, is right. What does not is asked for in multi-precision.
-    """
-    from gradcli.check.crosscheck import cross_check
-    from gradcli.check.judge import Judge
-    from gradcli.language.scope import Scope
-
-    scope = Scope(precision="float32" if y.array.dtype == np.float32 else "float64")
-    scope.graph = trace.graph
-    scope.in_passing = (
-        True  # nobody asks for a proof by sympy, nor how a wrong rule could be mended
-    )
-    for name, x in zip(function.names, function.inputs, strict=True):
-        scope.values[trace.leaves[name]] = x.array[()]
-        scope.names[name] = trace.leaves[name]
-    found = {name: slope[()] for name, slope in zip(function.names, slopes, strict=True)}
-    root, wrt = trace.node_of(y), dict(trace.leaves)
-    if _agrees(Judge(scope, root, wrt, weights[()], found)):
-        return {}
-    check = cross_check(
-        scope, root, wrt, Record("", value=y.array[()], seed=weights[()], grad=found), None
-    )
-    return (
-        None
-        if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED, Verdict.UNDEFINED)
-        else check.variables
-    )
-
-
-def _agrees(judge: Judge) -> bool:
-    """Return whether gradients are plainly those of the reference on whole arrays."""
-    from gradcli.errors import LimitError
-    from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.deadline import Undecided
-
-    try:
-        decided = judge.decide_arrays(None)
-    except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError, TypeError, IndexError):
-        return False
-    return decided is not None and all(
-        part.verdict is Verdict.AGREE for part in decided[1].values()
-    )
-
-
 class _Tolerance(NamedTuple):
     """The errors that a caller allows beyond rounding: how far entries of the Jacobian may be from
     the truth.
@@ -315,39 +249,49 @@ class _Tolerance(NamedTuple):
     sums: bool
 
 
-def _wrong_derivative(part: VariableCheck | None, how: str = "") -> str:
+def _agrees(exact: Exact, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> bool:
+    """Return whether gradients are plainly those of the reference on whole arrays, which is asked
+    first: it is quick.
+    """
+    from gradcli.check.judge import Judge
+    from gradcli.reference.algebra import Unsupported
+    from gradcli.reference.deadline import Undecided
+
+    scope, leaves = exact.scope(exact.subject.floats), dict(exact.trace.leaves)
+    found = {name: slope[()] for name, slope in zip(leaves, slopes, strict=True)}
+    try:
+        decided = Judge(scope, exact.results[0], leaves, weights[()], found).decide_arrays(None)
+    except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError, TypeError, IndexError):
+        return False
+    return decided is not None and all(
+        part.verdict is Verdict.AGREE for part in decided[1].values()
+    )
+
+
+def _wrong_derivative(part: VariableCheck) -> str:
     """Return which derivative is wrong ("" if none is), or cannot be known, for the function has no
     value beside the point.
     """
-    if (
-        part is None
-        or part.worst is None
-        or (part.verdict is not Verdict.MISMATCH and np.isfinite(part.worst.reference))
-    ):
-        return ""
     worst = part.worst
+    if worst is None or (part.verdict is not Verdict.MISMATCH and np.isfinite(worst.reference)):
+        return ""
+    how = part.reason if part.decided_by == "differences" else "exactly"
     return (
         f", input entry {list(worst.index)}: {worst.engine!r} where the derivative is "
-        f"{worst.reference!r} ({how or part.reason})"
+        f"{worst.reference!r} ({how})"
     )
 
 
 def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
     """Return what is wrong in the Jacobian as backward passes give it; None if nothing is."""
     if function.outputs:
-        trace = function.trace
         faults = (
-            _rows_fault(function, trace, number, y, tolerance)
-            for number, y in enumerate(function.outputs)
+            _rows_fault(function, number, y, tolerance) for number, y in enumerate(function.outputs)
         )
         return next(filter(None, faults), None)
-    there = function.subject.numbers(
-        {name: x * (1 + _NEARBY) + _NEARBY for name, x in function.subject.floats.items()}
-    )
-    if all(
-        np.array_equal(y, z, equal_nan=True)
-        for y, z in zip(function.subject.value, there, strict=True)
-    ):
+    whole = function.subject(range(len(function.floats)))
+    there = whole.numbers({name: x * (1 + _NEARBY) + _NEARBY for name, x in whole.floats.items()})
+    if all(np.array_equal(y, z, equal_nan=True) for y, z in zip(whole.value, there, strict=True)):
         return None
     return (
         "Numerical gradient for function expected to be zero. No result requires a gradient, "
@@ -355,37 +299,27 @@ def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
     )
 
 
-def _rows_fault(
-    function: _Function, trace: Trace | None, number: int, y: Tensor, tolerance: _Tolerance
-) -> str | None:
+def _rows_fault(function: _Function, number: int, y: Tensor, tolerance: _Tolerance) -> str | None:
     """Return what is wrong in the Jacobian's rows of one output, judged by a sum with random
     weights: a wrong row is orthogonal to none.
 
-    What is wrong there, and allowed within some tolerance, is asked of differences: of each row,
-    unless a sum of them is enough.
-    trace  says everything that the function does, or None: then differences decide
+    What is wrong there, and allowed within some tolerance, is asked for each row, unless a sum of
+    them is enough.
     """
-    floats, shape = function.floats, y.array.shape
+    shape, truth = y.array.shape, function.truth(y, tolerance.step)
 
     def wrong(
         weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool, entry: str = ""
     ) -> str:
-        parts = (
-            None if trace is None or allowed else _by_reference(function, trace, y, weights, slopes)
-        )
-        seeds = [weights if z is y else np.zeros(z.shape) for z in floats]
-        rtol, atol = _SURE, 0.0
+        truth.rtol, truth.atol = _SURE, 0.0
         if allowed:
-            rtol, atol = tolerance.relative, tolerance.absolute * float(np.abs(weights).sum())
-        for i, name, claimed in zip(function.chosen, function.names, slopes, strict=True):
-            if parts is None:
-                part = by_differences(
-                    function.subject, name, seeds, claimed, rtol, atol, tolerance.step
-                )
-                said = _wrong_derivative(part)
-            else:
-                said = _wrong_derivative(parts.get(name), "exactly")
-            if said:
+            truth.rtol = tolerance.relative
+            truth.atol = tolerance.absolute * float(np.abs(weights).sum())
+        elif truth.exact is not None and _agrees(truth.exact, weights, slopes):
+            return ""
+        check = truth.check([weights], dict(zip(function.names, slopes, strict=True)))
+        for i, name in zip(function.chosen, function.names, strict=True):
+            if said := _wrong_derivative(check.variables[name]):
                 where = f"output {number} with respect to input {i}{entry}"
                 return f"Jacobian mismatch for {where}{said}"
         return ""

@@ -119,7 +119,7 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
     found, rows = trace(residual), []
     for row in np.eye(size):
         seed = row.reshape(residual.value[0].shape)
-        if found is None or found.trace.hidden:
+        if found is None:
             rows.append([derivative(residual, SOLUTION, [seed], i).value for i in range(size)])
         else:
             (node,), leaf = found.results, found.trace.leaves[SOLUTION]

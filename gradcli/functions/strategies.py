@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,8 @@ except ImportError as error:
         f"gradcli.testing.strategies needs hypothesis: {error}; pip install 'gradcli[hypothesis]'"
     ) from None
 
-Domain = tuple[
-    list[tuple[tuple[float, float], ...]], bool
-]  # ranges of the arguments together; whether arrays may be shorter
+# ranges of the arguments; whether arrays may be shorter
+Domain = tuple[list[tuple[float, float]], bool]
 _RANGES = (
     (-3.0, 3.0),
     (0.1, 3.0),
@@ -35,7 +33,6 @@ _RANGES = (
     (1.1, 3.0),
     (0.1, 0.9),
 )  # in which functions are usually defined
-_MOST = 200  # combinations of ranges that are tried
 _NEARBY = 1e-6  # how far around a point a function has to be defined for a derivative
 
 
@@ -101,10 +98,10 @@ def _points(
     draw: Any, function: Callable[..., Any], like: Mapping[str, Any], domain: Callable[[], Domain]
 ) -> dict[str, Any]:
     ranges, cuts = domain()
-    chosen = draw(st.sampled_from(ranges))
+    bounds = draw(st.sampled_from(ranges))
     lengths = {n: draw(st.integers(1, n)) for n in lengths_of(like)} if cuts else {}
     found = {}
-    for (name, value), bounds in zip(like.items(), chosen, strict=True):
+    for name, value in like.items():
         if isinstance(value, SearchStrategy):
             found[name] = draw(value)
         else:
@@ -115,25 +112,18 @@ def _points(
 
 
 def _domain(function: Callable[..., Any], like: Mapping[str, Any]) -> Domain:
-    """The ranges of arguments in which a function is defined at most points, and whether it takes
-    arrays that are shorter.
+    """The ranges in which a function is defined at most points, and whether it takes arrays that
+    are shorter.
     """
     random = np.random.default_rng(0)
-    drawn = [isinstance(value, SearchStrategy) for value in like.values()]
-    everything = list(islice(product(_RANGES, repeat=len(like)), _MOST))
-    if any(drawn):  # what others draw is known when it is drawn
-        return everything[:1], False
+    if any(isinstance(value, SearchStrategy) for value in like.values()):
+        return [*_RANGES], False  # what others draw is known when it is drawn
 
-    def inside(bounds: tuple[tuple[float, float], ...], lengths: Mapping[int, int]) -> bool:
-        at = {
-            name: _sample(cut(value, lengths), b, random)
-            for (name, value), b in zip(like.items(), bounds, strict=True)
-        }
+    def inside(bounds: tuple[float, float], lengths: Mapping[int, int]) -> bool:
+        at = {name: _sample(cut(value, lengths), bounds, random) for name, value in like.items()}
         return _is_inside(function, at)
 
-    likely = [
-        bounds for bounds in everything if all(inside(bounds, {}) for _ in range(3))
-    ] or everything
+    likely = [b for b in _RANGES if all(inside(b, {}) for _ in range(3))] or [*_RANGES]
     return likely, all(inside(likely[0], dict.fromkeys(lengths_of(like), 1)) for _ in range(2))
 
 

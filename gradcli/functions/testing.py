@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -141,15 +139,6 @@ def assert_gradient(
     record = Record(title, id=_name(function), check=check)
     set_place(record, definition_of(function))
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
-    listener = _LISTENER.get()
-    if listener is not None:
-        source = "" if record.file is None else f"{record.file}:{record.line}"
-        for said in (
-            ("verdict", check.verdict.word),
-            ("seed", str(options.get("random_state", 0))),
-            ("source", source),
-        ):
-            listener(said)
     if outcome.bad:
         outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         raise GradientError(block(outcome), check)
@@ -180,20 +169,6 @@ def gradient_test(
         return test
 
     return decorate
-
-
-Listener = Callable[[tuple[str, object]], object]
-_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
-
-
-@contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
-    """Let somebody hear what gradients are found to be meanwhile: pairs of a name and a text."""
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)
 
 
 _ALL = signature(check_gradient)

@@ -1,6 +1,4 @@
-"""The true derivative of a function in Python: asked of its trace, of differences at the calls
-where that stops, or of the whole.
-"""
+"""The true derivative of a function in Python: asked of its trace, or of differences."""
 
 from __future__ import annotations
 
@@ -22,7 +20,6 @@ from gradcli.functions.differences import (
 )
 from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import precision_of, widen
-from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import Claims, Exact, exact
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
@@ -40,6 +37,7 @@ class Truth:
 
     by, kind    whose derivative it is, and which
     rtol, atol  how far claims may be off
+    widest      the one step of differences; None for several scales of steps
     """
 
     subject: Subject
@@ -47,13 +45,11 @@ class Truth:
     kind: str
     rtol: float | None
     atol: float
+    widest: float | None = None
 
     def __post_init__(self) -> None:
         self.held: dict[str, None] = {}  # where the code says that a value is a constant
         self.exact = trace_subject(self.subject, self.by, self.held)
-        self.composed = (
-            None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
-        )
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
@@ -94,22 +90,6 @@ class Truth:
             return None
         narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.by)
         said = Claims(claims, self.rtol, self.atol, narrow)
-        if (
-            self.composed is not None and self.kind == ADJOINT
-        ):  # a linear function needs no differences
-            return None
-        if self.composed is not None:
-            found = self.composed.check(seeds, said)
-            if found is None:
-                self.exact = self.composed = None  # differences of the whole decide
-                return None
-            for name, part in found.items():
-                if (
-                    part.verdict is Verdict.UNDETERMINED and not self.held
-                ):  # steps of the whole may see more
-                    whole = self._differences(name, seeds, claims[name])
-                    found[name] = whole if whole.verdict is Verdict.AGREE else part
-            return found
         found = self.exact.check(seeds, said)
         return None if found is None else self._on_other_ways(found, seeds, said)
 
@@ -140,7 +120,7 @@ class Truth:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.rtol is None else self.rtol
         if self.kind == ADJOINT:
             return by_units(self.subject, name, seeds, said, rtol, self.atol)
-        found = by_differences(self._wide, name, seeds, said, rtol, self.atol)
+        found = by_differences(self._wide, name, seeds, said, rtol, self.atol, self.widest)
         if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
             return found
         own = by_differences(
@@ -166,11 +146,7 @@ class Truth:
 
     def _decisions(self) -> list[str]:
         """Return what the control flow of the traced function depended on."""
-        return (
-            []
-            if self.exact is None
-            else list(self.exact.passage.list_decisions(self.exact.trace.hidden))
-        )
+        return [] if self.exact is None else list(self.exact.passage.decisions)
 
     @cached_property
     def _has_ties(self) -> bool:

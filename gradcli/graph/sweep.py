@@ -126,8 +126,53 @@ def backward(
             ]
         return contributions(node, wanted, cotangent, values, times)
 
-    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, pull)
+    adjoints = {node: seed for node, seed in seeds.items() if node in needed}
+    groups = alike(order, needed) if all(hasattr(seed, "join") for seed in seeds.values()) else {}
+    made: dict[Any, Sequence[Any]] = {}  # what nodes pass back whose turn has not come
+
+    def pull_alike(node: Any, cotangent: Any) -> Sequence[Any]:
+        if node in targets or len(groups[node]) == 1:
+            return pull(node, cotangent)
+        if node not in made:
+            nodes = [node, *[x for x in groups[node] if x in adjoints]]
+            columns = zip(*[(x, *x.operands) for x in nodes], strict=True)
+            values = [together(column, value_of) for column in columns]
+            wanted = tuple(map(needed.__contains__, node.operands))
+            whole = cotangent.join([cotangent, *map(adjoints.get, nodes[1:])])
+            parts = contributions(node, wanted, whole, values, times)
+            rows = [[None] * len(nodes) if part is None else part.split() for part in parts]
+            made.update(zip(nodes, zip(*rows, strict=True), strict=True))
+        return made.pop(node)
+
+    sweep([*groups] or order, adjoints, pull_alike if groups else pull)
     return found
+
+
+_MANY = 300  # single numbers from which on it is faster to compute those together that are alike
+
+
+def alike(order: Sequence[Any], needed: Any = frozenset()) -> dict[Any, list[Any]]:
+    """Return nodes with those of which the same is made, each after what it is made of; none, where
+    there are few nodes, or not only single numbers.
+
+    needed  those to which derivatives flow
+    """
+    if len(order) < _MANY or any(node.shape or None in node.operands for node in order):
+        return {}
+    depths: dict[Any, int] = {}
+    groups: dict[Any, list[Any]] = {}
+    for node in order:
+        depths[node] = 1 + max(map(depths.__getitem__, node.operands), default=0)
+        same = node.op is not None and node.op.partials is not None and not node.static
+        key = [o if o.is_constant else (o.kind, o in needed) for o in node.operands]
+        groups.setdefault((depths[node], node.op if same else node, *key), []).append(node)
+    return {x: group for _, group in sorted(groups.items(), key=lambda g: g[0][0]) for x in group}
+
+
+def together(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:
+    """Return the values of nodes as one array, or of the constant that all of them are."""
+    values = [*map(value_of, nodes)]
+    return values[0] if nodes[0].is_constant else values[0].join(values)
 
 
 def sweep(

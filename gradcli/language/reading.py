@@ -87,11 +87,6 @@ def names_quantified_by(statement: Statement) -> list[str]:
     return [each.name for each in getattr(statement, "ranges", ())]
 
 
-def names_imported_by(statement: Statement) -> list[str]:
-    """The names that an import line binds."""
-    return [item.alias for item in getattr(statement, "items", ())]
-
-
 def words_of(statement: Statement) -> set[str]:
     """Every name in a statement's expressions, whatever it stands for there."""
     own = statement.parameters if isinstance(statement, Definition) else ()

@@ -151,6 +151,11 @@ def add_up(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
     return found.reshape(shape)
 
 
+def broadcast(x: Any, shape: Shape) -> Any:
+    """Return what broadcasts to a shape in that shape; itself, where it has it."""
+    return x if np.shape(x) == shape else np.broadcast_to(x, shape)
+
+
 def sum_to_shape(part: Any, shape: Shape) -> Any:
     """Summed to the shape that broadcasting started from."""
     part = np.asarray(part)

@@ -204,27 +204,3 @@ def _places(index: Sequence[Any], rank: int) -> list[int | None]:
 
 
 _PICKED = "a subscript takes entries along the axis that is cut"
-
-
-def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, Any]) -> int | None:
-    """The axis along which a result is cut whose entries come from several chunks, put together by
-    NumPy's functions. Raises Uncut.
-
-    It stays the one along which an operand is cut, if there are as many, and is the longest one of
-    another shape.
-    """
-    if not op.linear or op.adds or op.leaves_unchanged or op.core_dims is not None or op.indices:
-        raise Uncut(f"{op.name} needs all chunks at once")
-    index = static.get("index", ())
-    if any(part is Ellipsis or hasattr(part, "array") for part in index):
-        raise Uncut("a subscript by arrays, or with an ellipsis, needs all chunks at once")
-    for shape, cut in () if op.algebra == "reshaping" else zip(shapes, cuts, strict=True):
-        if cut is not None and len(shape) == len(out):
-            return cut
-        if (
-            cut is not None and len(shape) > len(out) and index
-        ):  # which leaves none where it is a number
-            return _places(
-                [_WHOLE if isinstance(part, tuple) else part for part in index], len(shape)
-            )[cut]
-    return max(range(len(out)), key=lambda axis: out[axis], default=None)

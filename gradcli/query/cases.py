@@ -521,19 +521,15 @@ class CheckedLines(RecordLines):
 
 def records_with_claims(
     program: Program, parsed: list[Statement | GradcliError], text: str, options: Options, id: Any = None,
-    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = check_statement,
+    decide: Callable[..., Record | None] = check_statement,
 ) -> Iterator[Record]:  # fmt: skip
-    """The records of a program, the claims of its options being about its last query, whose record may be
-    saved, too.
-    """
+    """The records of a program, the claims of its options being about its last query."""
     last = max(
         (i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None
     )
     unclaimed = replace(options, claims=()) if options.claims else options
     for i, statement in enumerate(parsed):
         record = decide(program, statement, options if i == last else unclaimed, id=id)
-        if record is not None and save is not None and i == last and not record.unreached:
-            save(record)
         if record is not None:
             yield record
     if options.claims and last is None:

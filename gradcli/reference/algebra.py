@@ -7,6 +7,7 @@ which every operation has a value, if only NaN.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partialmethod
@@ -124,12 +125,13 @@ class Algebra:
             )
         shape = np.broadcast_shapes(*[np.shape(a) for a in arrays if a is not None])
         rows = [
-            None if a is None else np.broadcast_to(np.asarray(a, dtype=object), shape).ravel()
+            itertools.repeat(None)
+            if a is None
+            else np.broadcast_to(np.asarray(a, dtype=object), shape).ravel()
             for a in arrays
         ]
         out = np.empty(math.prod(shape), dtype=object)
-        for i in in_time(range(out.size)):
-            out[i] = self.scalar(op, static, *[None if row is None else row[i] for row in rows])
+        out[:] = [self.scalar(op, static, *row) for row in in_time(zip(*rows, strict=False))]
         return out.reshape(shape)
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
@@ -197,9 +199,10 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
     """An elementwise operation on plain numbers, by its reference."""
     # mpmath's functions do not all let a NaN through; operations that choose, or may ignore an
     # operand, see it
-    for x in arguments:
-        if x is not None and x != x and op.result not in ("bool", "same") and op.algebra != "chain":
-            return m.nan
+    if op.result not in ("bool", "same") and op.algebra != "chain":
+        for x in arguments:
+            if x is not None and x != x:
+                return m.nan
     return real(m, op.reference, *arguments, **static)
 
 

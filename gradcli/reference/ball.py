@@ -120,16 +120,14 @@ def _comparison(
     holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]
 ) -> Callable[[Any, Any], Any]:
     def method(self: Ball, other: Any) -> Any:
-        if (y := operand(other)) is None:
-            return NotImplemented
         x = self.ball
-        if x.is_nan() or y.is_nan():
-            return False
+        if (y := x if other is self else operand(other)) is None:
+            return NotImplemented
         if x is y:
-            return holds(_ZERO, _ZERO)
-        if not holds(x, y) and not fails(x, y):
+            return holds(_ZERO, _ZERO) and not x.is_nan()
+        if not (found := holds(x, y)) and not (fails(x, y) or x.is_nan() or y.is_nan()):
             raise Undecidable
-        return holds(x, y)
+        return found
 
     return method
 

@@ -219,14 +219,14 @@ class Balls:
     """
 
     mpf = Ball
+    zero, one = Ball(0), Ball(1)
+    inf, ninf, nan = Ball(float("inf")), Ball(float("-inf")), Ball(float("nan"))
     NoConvergence: tuple[()] = ()  # which mpmath raises: here it is `Undecidable`
     mpc = type("Complex", (), {})  # no number here is one
 
     def __init__(self, digits: int = 50) -> None:
         self.uncertified: set[str] = set()
         self.dps = digits
-        self.zero, self.one = Ball(0), Ball(1)
-        self.inf, self.ninf, self.nan = Ball(float("inf")), Ball(float("-inf")), Ball(float("nan"))
 
     @property
     def dps(self) -> int:

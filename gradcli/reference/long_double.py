@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.ops.axes import NoLoop, move_entries, sum_to_shape
+from gradcli.ops.axes import NoLoop, broadcast, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.extended import BODY, LONG_DOUBLE, Entrywise, NotCovered, Reduced, Whole
@@ -70,12 +70,12 @@ def back(
         if isinstance(rule, Reduced):
             kept, slope = _slope_parts(node, op, out, operands, held)
             wide, off, live = (
-                np.broadcast_to(np.reshape(part, kept.shape), slope.shape) for part in adjoint
+                broadcast(np.reshape(part, kept.shape), slope.shape) for part in adjoint
             )
             flows = (
                 live if op.ulps else live * (slope != 0)
             )  # to the entries that the result is one of
-            return [(wide * slope, off * np.abs(slope), flows)]
+            return [(wide * slope, off * np.abs(slope) if held.follows_errors else off, flows)]
         if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
                 (
@@ -186,7 +186,7 @@ def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) 
             if parts
             else 0.0
         )
-        found.append((slope, *(np.broadcast_to(part, np.shape(slope)) for part in (error, flow))))
+        found.append((slope, *(broadcast(part, np.shape(slope)) for part in (error, flow))))
     return found
 
 
@@ -216,7 +216,7 @@ def _by_entries(
             found.append(None)
             continue
         product = np.asarray(cotangent * slope)
-        off: Any = np.broadcast_to(0.0, product.shape)
+        off: Any = error
         if with_errors:
             rough = np.abs(_rough(slope))
             off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (
@@ -227,7 +227,7 @@ def _by_entries(
             # whatever the other factor is where nothing flows; any other zero times infinity is
             # NaN, for a finer judge
             product, off = np.where(flows, product, 0.0), np.where(flows, off, 0.0)
-        found.append((product, off, np.broadcast_to(flows, product.shape)))
+        found.append((product, off, broadcast(flows, product.shape)))
     return found
 
 

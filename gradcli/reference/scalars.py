@@ -155,7 +155,7 @@ def accumulate(
 
 def _operation(operation: Arithmetic, reflected: bool = False) -> Any:
     def method(self: Traced, *others: Any) -> Any:
-        if any(type(a) is np.ndarray for a in others):
+        if others and type(others[0]) is np.ndarray:
             return NotImplemented  # NumPy takes the scalar into its own loop
         return self.tape.arithmetic(operation, *((*others, self) if reflected else (self, *others)))
 
@@ -324,12 +324,13 @@ class Tracing(Algebra):
         """Return whether a result stays what it is beside an infinite constant, as x/inf or
         x**inf.
         """
-        pairs = [(plain(a), type(a) is Traced) for a in arguments]
-        if not any(moving for _, moving in pairs):
+        fixed = [a for a in arguments if type(a) is not Traced]
+        if len(fixed) == len(arguments):
             return True
-        if all(moving or v is None or self.m.isfinite(v) for v, moving in pairs) or not all(
-            self.m.isfinite(v) and v != 0 for v, moving in pairs if moving
-        ):
+        if all(v is None or self.m.isfinite(v) for v in fixed):
+            return False
+        pairs = [(plain(a), type(a) is Traced) for a in arguments]
+        if not all(self.m.isfinite(v) and v != 0 for v, moving in pairs if moving):
             return False
         sides = ([v * factor if moving else v for v, moving in pairs] for factor in _BESIDE)
         return all(value_at(moved) == value for moved in sides)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +27,7 @@ import numpy as np
 from flint import arb
 
 from gradcli.graph.sweep import Parts
-from gradcli.ops.axes import sum_to_shape
+from gradcli.ops.axes import broadcast, sum_to_shape
 from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
@@ -90,7 +90,10 @@ class StandIns:
         self.follows_errors = self.dtype is LONG_DOUBLE
         self.is_wide = WIDER and self.follows_errors
         self.made: dict[Any, Any] = {}  # values of nodes, with what their slopes are made of
-        self.random = np.random.default_rng(7)
+
+    @cached_property
+    def random(self) -> np.random.Generator:
+        return np.random.default_rng(7)
 
     def contradict(self, derivative_of: str) -> None:
         self.wrong = (
@@ -130,7 +133,7 @@ class StandIns:
         size = math.prod(shape)
         count = _SOME_OF_A_LOOP if self.is_wide or op.ulps <= 1 else _SOME_OF_A_FUNCTION
         # from the first to the last
-        places = np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
+        places = np.arange(count if size else 0) * (size - 1) // (count - 1)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
@@ -338,10 +341,12 @@ def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:
     """Return whether entries are as near to the true ones, or zero or not finite where
     doubles end.
     """
-    found, true = np.asarray(found, LONG_DOUBLE), np.asarray(true, LONG_DOUBLE)
-    nearest = true.astype(np.float64)
+    near = np.abs(np.subtract(found, true, dtype=LONG_DOUBLE)) <= share * np.abs(true) + more
+    if near.all():
+        return True
+    nearest = np.asarray(true, np.float64)
     ends = (found == 0) & (nearest == 0) | ~np.isfinite(found) & ~np.isfinite(nearest)
-    return bool(np.all(ends | (np.abs(found - true) <= share * np.abs(true) + more)))
+    return bool((ends | near).all())
 
 
 def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
@@ -418,19 +423,17 @@ _MOST_ENTRIES = 5_000  # that are computed one by one
 _DIGITS = (25, 50, 200, 800)  # the first tells all bits of a long double
 _BITS = 70  # that have to be certain
 _BEYOND = 1 << 20  # binary exponents that no long double has
+_ROOM = 2.0**-900  # a double from which on it has one beside it with the bits that it has not
 
 
 def _shape_of(operands: Sequence[Any]) -> tuple[int, ...]:
-    return np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
+    first, *others = {np.shape(x) for x in operands if x is not None}
+    return np.broadcast_shapes(first, *others) if others else first
 
 
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
     """Return what operands that broadcast to a shape have at some of its places."""
-    return [None if o is None else _flat(o, shape)[places] for o in operands]
-
-
-def _flat(x: Any, shape: tuple[int, ...]) -> Any:
-    return np.asarray(x if np.shape(x) == shape else np.broadcast_to(x, shape)).reshape(-1)
+    return [None if o is None else np.asarray(broadcast(o, shape)).flat[places] for o in operands]
 
 
 def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:
@@ -442,20 +445,19 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     size = math.prod(shape)
     if size > _MOST_ENTRIES:
         raise Unsupported(f"a function of {size:,} entries one by one")
-    columns = [None if o is None else _flat(o, shape) for o in operands]
-    out = np.empty(size, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE))
-    rows = zip(*(_numbers(column, size) for column in columns), strict=True)
-    for i, row in enumerate(in_time(rows)):
+    columns = entries(operands, shape, slice(None))
+    rows = list(zip(*(_numbers(column, size) for column in columns), strict=True))
+    found: list[Any] = []
 
-        def value(balls: Balls, row: Sequence[Any] = row) -> Any:
-            found = function(balls, *row)
-            return bool(found) if result == "bool" else _long_double(as_arb(found))
+    def run(balls: Balls) -> list[Any]:
+        for row in in_time(rows[len(found) :]):
+            value = function(balls, *row)
+            found.append(bool(value) if result == "bool" else _long_double(as_arb(value)))
+        return found
 
-        found = by_balls(_DIGITS, value)
-        if found is None:
-            raise Unsupported("a function of an entry that no precision decides")
-        out[i] = found
-    return out.reshape(shape)
+    if by_balls(_DIGITS, run) is None:
+        raise Unsupported("a function of an entry that no precision decides")
+    return np.array(found, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE)).reshape(shape)
 
 
 def _numbers(column: Any, count: int) -> Iterable[Any]:
@@ -464,7 +466,8 @@ def _numbers(column: Any, count: int) -> Iterable[Any]:
         return [None] * count
     if column.dtype == LONG_DOUBLE:
         return map(_ball, column)
-    return column.tolist() if column.dtype.kind == "b" else map(Ball, column.tolist())
+    numbers = column.tolist()
+    return numbers if column.dtype.kind == "b" else map(ball_of, map(arb, numbers))
 
 
 def _ball(x: Any) -> Ball:
@@ -479,6 +482,9 @@ def _long_double(x: arb) -> Any:
     if x.is_finite() and not x.is_exact() and x.rel_accuracy_bits() < _BITS:
         raise Undecidable
     middle = x.mid()
+    near = float(middle)
+    if _ROOM < abs(near) < 1 / _ROOM:  # two doubles have all its bits
+        return LONG_DOUBLE(near) + float(middle - near)
     if not middle.is_finite():
         return LONG_DOUBLE(as_float(middle))
     with flint.ctx.workprec(_BITS):

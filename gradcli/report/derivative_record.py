@@ -96,11 +96,6 @@ class DerivativeRecord(Answer):
             found = self._nest(lambda formula: formula.latex)
         return found
 
-    @property
-    def verdict(self) -> str | None:
-        """The verdict on the formulas in a word; None where they were not checked."""
-        return None if self.check is None else self.check.worst.word
-
     def formula(self, *names: str) -> str | None:
         """The derivative by names, in any order.
 
@@ -123,7 +118,7 @@ class DerivativeRecord(Answer):
         for path, formula in self.formulas.items():
             name, steps = operator(path, self.partial, self.dependent or ""), ",".join(path)
             if steps in self.steps:
-                lines += step_lines(name, self.steps[steps], width)
+                lines += step_lines(name, self.steps[steps])
             elif len(path) == self.order:
                 text = formula.text or _TOO_LONG
                 lines.append(labelled_line(printable(name), text, "formula"))

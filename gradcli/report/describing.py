@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from gradcli.report.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome, identity_of
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import ALGEBRA
-from gradcli.storage.whole_files import absolute, here
+from gradcli.storage.whole_files import absolute, here, real
 
 
 @dataclass(frozen=True)
@@ -69,28 +70,28 @@ def stands_in(record: Record, error: Failure) -> bool:
 
 
 def relative(file: str) -> str:
-    """The path from the root of the repository, with forward slashes; absolute if it is elsewhere.
-
-    CI systems want this form. Where one says which folder it works in, the root is the outermost
-    repository there above the file, or else that folder; without one it is the repository above the
-    file, or else the current folder.
+    """The path from the root of the repository, by where links lead, with forward slashes, as CI
+    systems want it; from the current folder where there is none, and absolute if it is elsewhere.
     """
-    told = (
-        os.environ.get(name)
-        for name in _WORKSPACES
-        if name != "WORKSPACE" or "JENKINS_URL" in os.environ
-    )
-    return _relative(Path(absolute(file)), tuple(Path(root) for root in told if root), here())
+    return _relative(absolute(file), here())
 
 
-_WORKSPACES = (
-    "GITHUB_WORKSPACE",
-    "CI_PROJECT_DIR",
-    "WORKSPACE",
-    "BUILD_SOURCESDIRECTORY",
-    "BITBUCKET_CLONE_DIR",
-)
-"""What GitHub, GitLab, Jenkins, Azure and Bitbucket call the folder that they work in; the third name is used by others, too."""
+@lru_cache(maxsize=1024)
+def _relative(file: str, current: Path) -> str:
+    path = Path(file)
+    with suppress(ValueError):  # no file can have its name
+        path = Path(real(file))
+    root = repository(path.parent) or Path(real(current))
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+@lru_cache(maxsize=1024)
+def repository(folder: Path) -> Path | None:
+    """The nearest folder with a repository or, in a worktree or submodule, a file that says where
+    that is.
+    """
+    above = (folder, *folder.parents)
+    return next((place for place in above if os.path.exists(place / ".git")), None)
 
 
 def address_of(place: Place) -> str | None:
@@ -117,52 +118,6 @@ def address_of(place: Place) -> str | None:
 
 
 _SERVER = re.compile(r"https?://[\w.:-]+(/[\w.~-]+)+", re.ASCII)
-
-
-@lru_cache(maxsize=1024)
-def _relative(path: Path, told: tuple[Path, ...], current: Path) -> str:
-    """Return a path by where links lead, as systems show no file through a link; by its own name where they lead
-    out of the root.
-    """
-    real = _real(path)
-    for root in (*told, repository(path.parent), repository(real.parent), current):
-        if root is None:
-            continue
-        for way, top in ((real, _real(root)), (path, root), (path, _real(root))):
-            if way.is_relative_to(top):
-                inside = (place for place in reversed(way.parents) if place.is_relative_to(top))
-                return way.relative_to(next(filter(_holds_git, inside), top)).as_posix()
-    return path.as_posix()
-
-
-def _real(path: Path) -> Path:
-    """Return where links lead; the path itself, if no file can have its name."""
-    try:
-        return Path(os.path.realpath(path))
-    except (OSError, ValueError):
-        return path
-
-
-@lru_cache(maxsize=1024)
-def repository(folder: Path) -> Path | None:
-    """The folder that git works in: the nearest with a repository or, in a worktree or submodule, a
-    file that says where that is.
-    """
-    return next((place for place in (folder, *folder.parents) if _holds_git(place)), None)
-
-
-def _holds_git(folder: Path) -> bool:
-    """Return whether git would begin here; what only has its name, or cannot be read, is passed by,
-    as git does with an empty folder.
-    """
-    git = folder / ".git"
-    try:
-        if git.is_file():
-            with git.open("rb") as file:
-                return file.read(8) == b"gitdir: "
-        return (git / "HEAD").is_file() or (git / "HEAD").is_symlink()
-    except (OSError, ValueError):
-        return False
 
 
 def fingerprint(outcome: Outcome) -> str:

@@ -209,12 +209,12 @@ def _array_text(value: np.ndarray, digits: int | None, width: int | None) -> str
     return text
 
 
-def short(value: Any, digits: int, listed: int = LISTED) -> str:
+def short(value: Any, digits: int | None, listed: int = LISTED) -> str:
     """A value as short text, of a large array the shape and the range; empty for None."""
     return round_number(value, digits, listed)[0]
 
 
-def round_number(value: Any, digits: int, listed: int = LISTED) -> tuple[str, bool]:
+def round_number(value: Any, digits: int | None, listed: int = LISTED) -> tuple[str, bool]:
     """The same, and whether a number of it was rounded."""
     if value is None:
         return "", False

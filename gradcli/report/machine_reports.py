@@ -111,10 +111,7 @@ class GitLabReport(JsonReport):
     the repository.
     """
 
-    last: Outcome | None = None
-
     def add(self, outcome: Outcome) -> None:
-        self.last = outcome
         if outcome.bad:
             expr = one_line(outcome.record.expr, 200)
             description = (
@@ -122,41 +119,22 @@ class GitLabReport(JsonReport):
                 + (f", in {expr}" if expr else "")
                 + id_of(outcome.record)
             )
-            self._issue(
-                outcome,
-                description,
-                outcome.rule,
-                fingerprint(outcome),
-                rule_of(outcome.rule).severity,
+            place = place_of(outcome)
+            self._put(
+                {
+                    "description": clip_text(description, 1000),
+                    "check_name": f"gradcli/{outcome.rule}",
+                    "fingerprint": fingerprint(outcome),
+                    "severity": rule_of(outcome.rule).severity,
+                    "location": {
+                        "path": well_formed(place.path or outcome.suite),
+                        "lines": {"begin": place.line},
+                    },
+                }
             )
 
     def close(self, summary: Summary) -> None:
-        if summary.interrupted and self.last is not None:
-            self._issue(
-                self.last,
-                f"The check was interrupted here: {summary.line()}",
-                "interrupted",
-                "gradcli-interrupted",
-                "info",
-            )
         self._end()
-
-    def _issue(
-        self, outcome: Outcome, description: str, rule: str, fingerprint: str, severity: str
-    ) -> None:
-        place = place_of(outcome)
-        self._put(
-            {
-                "description": clip_text(description, 1000),
-                "check_name": f"gradcli/{rule}",
-                "fingerprint": fingerprint,
-                "severity": severity,
-                "location": {
-                    "path": well_formed(place.path or outcome.suite),
-                    "lines": {"begin": place.line},
-                },
-            }
-        )
 
 
 # -- JUnit XML -----------------------------------------------------------------------------------
@@ -195,11 +173,8 @@ class JUnitReport(Report):
         """The name, with a number if there is one like it: viewers show the last of equal ones
         only.
         """
-        found, number = name, self.names.add(digest_of(f"{suite}\0{name}"))
-        while number > 1:
-            found = f"{name} ({number})"
-            number = 0 if self.names.add(digest_of(f"{suite}\0{found}")) == 1 else number + 1
-        return found
+        number = self.names.add(digest_of(f"{suite}\0{name}"))
+        return name if number == 1 else f"{name} ({number})"
 
     def close(self, summary: Summary) -> None:
         from platform import node

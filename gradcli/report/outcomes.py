@@ -252,7 +252,7 @@ KINDS = {
     "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
     "junit": "machine_reports.JUnitReport", "github": "pages.GitHubReport", "gitlab": "machine_reports.GitLabReport",
     "sarif": "machine_reports.SarifReport",
-    "markdown": "pages.MarkdownReport", "html": "pages.HtmlReport",
+    "markdown": "pages.MarkdownReport",
 }  # fmt: skip
 """The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""
 

@@ -1,5 +1,5 @@
-"""Reports for people: text, and pages of what is wrong, the worst first, in Markdown, as
-annotations of GitHub Actions and in HTML.
+"""Reports for people: text, and pages of what is wrong, the worst first, in Markdown and as
+annotations of GitHub Actions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from gradcli.inert import (
     one_line,
     printable,
     workflow_command,
-    xml_text,
 )
 from gradcli.report.data import id_text
 from gradcli.report.describing import (
@@ -31,7 +30,6 @@ from gradcli.report.describing import (
     place_of,
     remark,
 )
-from gradcli.report.lines import html_page
 from gradcli.report.outcomes import Outcome, Report, Summary
 
 _MOST_NOTES = 100  # of claims that are right
@@ -297,64 +295,3 @@ def _properties(place: Place) -> dict[str, str | int]:
     elif place.column is not None and place.end_column is not None:
         found |= {"col": place.column, "endColumn": place.end_column}
     return found
-
-
-# -- HTML ----------------------------------------------------------------------------------------
-
-_STYLE = """
-:root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; --bad: #b42318; --good: #1a7f37; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; --bad: #ff7b72; --good: #56d364; }
-}
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
-body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h1.bad, h2 { color: var(--bad); } h1.good { color: var(--good); }
-h2 { font-size: 1.05rem; margin: 0; overflow-wrap: anywhere; }
-article { border: 1px solid var(--line); border-radius: 6px; padding: .75rem 1rem; margin: 1rem 0; }
-article p { margin: 0; color: var(--dim); overflow-wrap: anywhere; }
-pre { font: 14px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
-pre.command { border-left: 3px solid var(--line); padding-left: .75rem; }
-summary { cursor: pointer; }
-.picture { overflow: auto; }
-footer { color: var(--dim); margin-top: 2rem; }
-"""
-
-
-class HtmlReport(Report):
-    """Each case in full, with its explanation where there is one: a file of HTML that fetches and
-    runs nothing.
-    """
-
-    MOST = 200
-
-    def finding(self, outcome: Outcome) -> str:
-        where = xml_text(location(outcome, in_repository=True) + id_of(outcome.record))
-        address = address_of(place_of(outcome))
-        if address is not None:
-            where = f'<a href="{xml_text(address)}">{where}</a>'
-        text = (
-            f"<article>\n<h2>{xml_text(one_line(outcome.headline, 500))}</h2>\n<p>{where}</p>\n"
-            f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>\n"
-        )
-        if outcome.repeat is not None:
-            text += f'<pre class="command">{xml_text(inert_lines(outcome.repeat))}</pre>\n'
-        if outcome.record.explanation is not None:  # the right gradient, step by step
-            text += (
-                "<details>\n<summary>Where the numbers come from</summary>\n"
-                f"{outcome.record.explanation.to_html()}\n</details>\n"
-            )
-        return text + "</article>"
-
-    def text(self, summary: Summary) -> str:
-        title = f"gradcli check: {summary.came_of or 'nothing to check'}"
-        tone = "bad" if summary.bad or summary.interrupted else "good"
-        content = [
-            f'<main>\n<h1 class="{tone}">{xml_text(title)}</h1>',
-            f"<p>{xml_text(summary.line())}</p>",
-        ]
-        if summary.verdicts:
-            content.append(f"<p>Verdicts: {summary.listed_verdicts}</p>")
-        content += self.worst
-        if self.worst.left_out:
-            content.append(f"<p>and {self.worst.left_out:,} more, none of them graver</p>")
-        return html_page(title, _STYLE, [*content, "</main>"])

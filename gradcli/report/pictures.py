@@ -9,11 +9,9 @@ program; and at last whatever is far from the result.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -30,7 +28,6 @@ MOST = 120  # boxes of a drawing
 _TITLE = 24  # characters of a box's title
 _NUMBER = 26  # characters of a number
 _DIGITS = 4
-_USES = 4  # of a name or a number, up to which an edge leads to each of them
 _GIVEN = ("leaf", "frozen", "const")
 _LISTED = 3  # entries of an array that stand in a box
 
@@ -43,9 +40,7 @@ class Box:
     role     "leaf", "frozen", "const", "operation", "folded" or "result"
     title    what it is called, cut to a width; ``text`` is the whole of it
     detail   the operation, or how many nodes
-    adjoint  as text, empty where none flows; ``size`` is the sum of its magnitudes, None where none
-             flows
-    uses     operands that no edge leads from, since much uses them: "z, 2"
+    adjoint  as text, empty where none flows
     """
 
     key: int
@@ -56,8 +51,6 @@ class Box:
     detail: str
     value: str
     adjoint: str
-    size: float | None
-    uses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,27 +168,8 @@ def _draw(explanation: Explanation, groups: Groups) -> Drawing:
         if edge in passed:
             passed[edge].append(each.passed)
     edges = [Edge(begin, end, *_flow(parts)) for (begin, end), parts in passed.items()]
-    title = one_line(explanation.record.expr, 200)
-    return Drawing(title, *_with_names_inside(boxes, edges), len(explanation.nodes))
-
-
-def _with_names_inside(
-    boxes: list[Box], edges: list[Edge]
-) -> tuple[tuple[Box, ...], tuple[Edge, ...]]:
-    """Names and numbers that much uses stand in each box that does: edges from one place would go
-    through the whole picture.
-    """
-    users = Counter(edge.begin for edge in edges)
-    many = {box.key: box.title for box in boxes if box.role in _GIVEN and users[box.key] > _USES}
-    inside = group_pairs((edge.end, many[edge.begin]) for edge in edges if edge.begin in many)
-    kept = [box for box in boxes if box.role != "const" or box.key not in many]
-    with_names = [
-        replace(box, uses=one_line(", ".join(inside[box.key]), _TITLE))
-        if box.key in inside
-        else box
-        for box in kept
-    ]
-    return tuple(with_names), tuple(edge for edge in edges if edge.begin not in many)
+    title = one_line(explanation.record.expr, 90)
+    return Drawing(title, tuple(boxes), tuple(edges), len(explanation.nodes))
 
 
 def _drawn_operands(explanation: Explanation, groups: Groups, node: ExplainedNode) -> list[int]:
@@ -242,7 +216,6 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
         if each.op != "const" and not (_is_helper(explanation, each) and each is not node)
     ]
     several = len(counted) > 1
-    adjoint = node.adjoint
     is_number = node.op == "const" and not node.shape
     text = _number(node.value) if is_number else node.label
     detail = f"{len(counted):,} nodes" if several else node.function or node.op
@@ -255,8 +228,7 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
         role = "result"
     return Box(
         group, ids, role, ends_of(text, _TITLE), one_line(text, 2_000), detail, "" if is_number else _number(node.value),
-        _number(adjoint),
-        None if adjoint is None else size(adjoint),
+        _number(node.adjoint),
     )  # fmt: skip
 
 
@@ -280,7 +252,7 @@ def _number(value: Any) -> str:
 
 def lines_of(box: Box) -> list[tuple[str, str]]:
     """Return what stands below a box's title, each line with its kind: what it is and its value;
-    the adjoint; what else it uses.
+    the adjoint.
     """
     own = "" if box.detail in (box.role, box.title) else box.detail
     value = f"= {box.value}" if box.value else ""
@@ -288,28 +260,7 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
     return [
         (first, "value"),
         (f"∂ {box.adjoint}" if box.adjoint else "", "adjoint"),
-        (f"with {box.uses}" if box.uses else "", "uses"),
     ]
-
-
-def shades(boxes: Iterable[Box]) -> Mapping[int, int]:
-    """Return how large the adjoints of boxes are among each other, from 0 for zero to 5 for the
-    largest; 6 where one is not finite.
-    """
-    sizes = {box.key: box.size for box in boxes if box.size is not None}
-    top = max((math.log10(size) for size in sizes.values() if 0 < size < math.inf), default=0.0)
-
-    def shade(size: float) -> int:
-        """A shade for each factor of about six."""
-        return (
-            0
-            if not size
-            else 6
-            if math.isinf(size)
-            else max(1, 5 - int((top - math.log10(size)) * 1.25))
-        )
-
-    return {key: shade(size) for key, size in sizes.items()}
 
 
 # -- Pictures: boxes with values and adjoints, operands above their users ------------------------
@@ -322,10 +273,8 @@ _PADDING, _MARGIN = 10, 24
 _HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes of a layer
 _LINE = 17
 _LABELLED, _LABEL = 90, 14  # edges up to which each has its number, and its characters
-_ALONG = np.linspace(
-    0.1, 0.9, 17
-)  # of the piece of an edge: where its number may stand, best at 0.6
-_TRIED = 4 * len(_ALONG)  # places on the last pieces of a long edge that are compared
+# of the last piece of an edge: where its number may stand, the best first
+_ALONG = np.array(sorted(np.linspace(0.1, 0.9, 17), key=lambda place: abs(place - 0.6)))
 _TITLE_ROOM = 34
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
@@ -354,38 +303,35 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
     """Places for keys, of which larger ones use smaller ones: an edge that does not go upwards is
     laid as if it did, so that none are in a circle. What no edge leads to stands beside the others.
     """
-    laid = list(dict.fromkeys((min(edge), max(edge)) for edge in edges if edge[0] != edge[1]))
-    joined = sorted({key for edge in laid for key in edge})
-    numbers = {key: number for number, key in enumerate(joined)}
-    part_of = list(range(len(joined)))
+    laid = dict.fromkeys((min(edge), max(edge)) for edge in edges if edge[0] != edge[1])
+    part_of = {key: [key] for key in keys}
+    for begin, end in laid:
+        one, other = part_of[begin], part_of[end]
+        if one is not other:
+            one += other
+            part_of |= dict.fromkeys(other, one)
     places: dict[int, Point] = {}
     ways: dict[tuple[int, int], list[Point]] = {}
-    parts: Any = ()
-    if laid:
-        numbered = [(numbers[a], numbers[b]) for a, b in laid]
-        for a, b in numbered:
-            if part_of[a] != part_of[b]:
-                part_of = [part_of[a] if part == part_of[b] else part for part in part_of]
-        found = _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)
-        parts = found.align_layouts_vertical_top().align_layouts_horizontal(spacing=1)
-    every = [point for positions, *_ in parts for _, point in positions]
-    left, top = max((x + 1 for x, _ in every), default=0.0), max((y for _, y in every), default=0.0)
-    for positions, _, _, passed in parts:
-        points = {number: (x, top - y) for number, (x, y) in positions}
-        # larger numbers than those of a part are bends of its long edges, as others may be elsewhere
-        own = {n for n, part in enumerate(part_of) if part == part_of[min(points)]}
-        places |= {joined[number]: points[number] for number in own}
-        following = {begin: end for begin, end in passed or () if begin not in own}
-        for begin, end in passed or ():
-            way = [begin, end]
-            while way[-1] not in own:
-                way.append(following[way[-1]])
-            if begin in own:
-                ways[joined[begin], joined[way[-1]]] = [points[number] for number in way]
-    for key in keys:
-        if key not in numbers:
-            places[key] = (left, 0.0)
-            left += 1
+    left = top = 0.0
+    for part in {id(part): sorted(part) for part in part_of.values()}.values():
+        numbers = {key: number for number, key in enumerate(part)}
+        numbered = [(numbers[begin], numbers[end]) for begin, end in laid if begin in numbers]
+        points = {0: (left, 0.0)}
+        if numbered:  # by itself, so that what has a larger number is a bend of a long edge
+            ((found, _, height, passed),) = _from_edges()(
+                numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND
+            )
+            points = {number: (left + x, height - y) for number, (x, y) in found}
+            following = {begin: end for begin, end in passed if begin >= len(part)}
+            for begin, end in passed:
+                way = [begin, end]
+                while way[-1] >= len(part):
+                    way.append(following[way[-1]])
+                if begin < len(part):
+                    ways[part[begin], part[way[-1]]] = [points[number] for number in way]
+        places |= {key: points[number] for key, number in numbers.items()}
+        left = max(x for x, _ in points.values()) + 1
+        top = max(top, *(y for _, y in points.values()))
     return Layout(places, ways, max(left - 1, 0.0), top)
 
 
@@ -430,16 +376,9 @@ _COLOURS = """
     result-fill     #dcfce7 #052e16
     result-line     #16a34a #4ade80
     result-text     #052e16 #dcfce7
-    shade-0         #e2e8f0 #334155
-    shade-1         #fef3c7 #451a03
-    shade-2         #fde68a #78350f
-    shade-3         #fcd34d #92400e
-    shade-4         #f59e0b #d97706
-    shade-5         #b45309 #fbbf24
-    shade-6         #dc2626 #f87171
 """
 """Light and dark: ink is for edges and text beside boxes, flow for adjoints and what flows back; text is readable on its filling (a
-contrast of 4.5 at least). Shades go from an adjoint of zero to the largest; the last is for one that is not finite."""
+contrast of 4.5 at least)."""
 
 
 def colours(dark: bool) -> dict[str, str]:
@@ -467,32 +406,20 @@ def svg(explanation: Explanation, *, embedded: bool = False) -> str:
 class _Picture:
     def __init__(self, drawn: Drawing, embedded: bool) -> None:
         self.drawn, self.embedded = drawn, embedded
-        self.shades = shades(drawn.boxes)
         self.laid: Layout = layout(
             [box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges]
         )
         self.ids = {box.key: box.nodes[-1] for box in drawn.boxes}
         self.widths = {box.key: _width(box) for box in drawn.boxes}
         self.column = max(self.widths.values(), default=0) + _ASIDE
-        self.height = _HEIGHT + (_LINE if any(box.uses for box in drawn.boxes) else 0)
-        self.row = self.height + _BETWEEN
+        self.row = _HEIGHT + _BETWEEN
         self.top = _MARGIN + (0 if embedded else _TITLE_ROOM)
 
     def text(self) -> str:
         title = xml_text(self.drawn.title)
-        least = (
-            0
-            if self.embedded
-            else 2 * _MARGIN + max(len(self.drawn.title[:90]) * 8.6, len(self._legend()) * 6.8)
-        )
-        width = max(2 * _MARGIN + self.laid.columns * self.column + self.column - _ASIDE, least)
-        height = (
-            self.top
-            + self.laid.layers * self.row
-            + self.height
-            + _MARGIN
-            + (0 if self.embedded else 20)
-        )
+        least = 0 if self.embedded else len(self.drawn.title) * 8.6
+        width = 2 * _MARGIN + max((self.laid.columns + 1) * self.column - _ASIDE, least)
+        height = self.top + self.laid.layers * self.row + _HEIGHT + _MARGIN
         size = f'width="{width:.0f}" height="{height:.0f}"'
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" {size} '
@@ -503,22 +430,15 @@ class _Picture:
             f"<style>{_style()}</style>",
         ]
         if not self.embedded:
-            shown = self.drawn.title if len(self.drawn.title) <= 90 else self.drawn.title[:89] + "…"
             lines += [
                 f'<rect class="paper" {size}/>',
-                f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{xml_text(shown)}</text>',
-                f'<text class="legend" x="{_MARGIN}" y="{height - 12:.0f}">'
-                f"{xml_text(self._legend())}</text>",
+                f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{title}</text>',
             ]
         lines += map(self._edge, self.drawn.edges)
         lines += [part for box in self.drawn.boxes for part in self._box(box)]
         if len(self.drawn.edges) <= _LABELLED:
             lines += self._labels()
         return "\n".join([*lines, "</svg>", ""])
-
-    def _legend(self) -> str:
-        folded = f"; {self.drawn.count}" if self.drawn.is_folded else ""
-        return f"= value, ∂ adjoint; the stronger a box's bar, the larger its adjoint{folded}"
 
     # -- boxes
     # --------------------------------------------------------------------------------------------------
@@ -543,13 +463,10 @@ class _Picture:
         )
         yield (
             f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" '
-            f'height="{self.height}" rx="7"/>'
+            f'height="{_HEIGHT}" rx="7"/>'
         )
-        if box.key in self.shades:
-            bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{self.height - 8}" rx="2"'
-            yield f'<rect class="bar shade-{self.shades[box.key]}" {bar}/>'
         alone = not any(line for line, _ in lines_of(box))
-        title_y = y + self.height / 2 + 4 if alone else y + 17
+        title_y = y + _HEIGHT / 2 + 4 if alone else y + 17
         yield f'<text class="title" x="{x + 3:.1f}" y="{title_y:.1f}">{xml_text(box.title)}</text>'
         for number, (line, kind) in enumerate(lines_of(box), 1):
             if line:
@@ -569,7 +486,7 @@ class _Picture:
         (x, y), *bends, last = map(
             self._at, self.laid.ways[min(edge.begin, edge.end), max(edge.begin, edge.end)]
         )
-        way = [(x, y + self.height), *((x, y + self.height / 2) for x, y in bends), last]
+        way = [(x, y + _HEIGHT), *((x, y + _HEIGHT / 2) for x, y in bends), last]
         return way if edge.begin < edge.end else way[::-1]
 
     def _edge(self, edge: Edge) -> str:
@@ -589,29 +506,25 @@ class _Picture:
         return f'data-from="{self.ids[edge.begin]}" data-to="{self.ids[edge.end]}"'
 
     def _labels(self) -> Iterator[str]:
-        """The numbers on edges, each on its own, where it covers no box and no other number, and as
-        few other edges as can be.
-        """
-        ways = [_along(self._way(edge)) for edge in self.drawn.edges]
-        owners = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
-        points = np.concatenate([*ways, np.empty((0, 2))])
+        """The numbers on edges, each on its own, where it covers no box and no other number."""
         taken = []
         for box in self.drawn.boxes:
             x, y = self._place(box.key)
-            taken.append((x, y + self.height / 2, self.widths[box.key] / 2, self.height / 2))
-        for number, (edge, whole) in enumerate(zip(self.drawn.edges, ways, strict=True)):
+            taken.append((x, y + _HEIGHT / 2, self.widths[box.key] / 2, _HEIGHT / 2))
+        for edge in self.drawn.edges:
             if not 0 < len(edge.contribution) <= _LABEL:
                 continue
-            way = whole[:_TRIED]
+            (x0, y0), (x1, y1) = self._way(edge)[-2:]
+            t = _ALONG
+            way = np.stack(
+                [x0 + (x1 - x0) * (3 - 2 * t) * t**2, y0 + (y1 - y0) * (1.5 - 1.5 * t + t**2) * t],
+                axis=1,
+            )
             half = np.array([display_width(edge.contribution) * 3.4 + 3, 8.0])
             centers, halves = np.split(np.array(taken), 2, axis=1)
-            hidden = (np.abs(way[:, None] - centers) < half + halves).all(axis=2).any(axis=1)
-            near = (abs(points - (way.min(0) + way.max(0)) / 2) < half + np.ptp(way, 0) / 2).all(1)
-            others = points[near & (owners != number)]
-            crossed = (np.abs(way[:, None] - others) < half).all(axis=2).sum(axis=1)
-            if not hidden.all():
-                aside = np.abs(np.resize(_ALONG, len(way)) - 0.6)
-                x, y = way[np.argmin(np.where(hidden, np.inf, crossed + aside))]
+            free = (np.abs(way[:, None] - centers) >= half + halves).any(axis=2).all(axis=1)
+            if free.any():
+                x, y = way[np.argmax(free)]
                 taken.append((x, y, *half))
                 back = (
                     f'x="{x - half[0]:.1f}" y="{y - half[1]:.1f}" width="{2 * half[0]:.1f}" '
@@ -619,20 +532,6 @@ class _Picture:
                 )
                 text = f'<text x="{x:.1f}" y="{y + 4:.1f}">{xml_text(edge.contribution)}</text>'
                 yield f'<g class="passed" {self._ends(edge)}><rect class="paper" {back}/>{text}</g>'
-
-
-def _along(points: list[Point]) -> np.ndarray:
-    """Points on an edge, piece by piece from its end."""
-    found = []
-    for (x0, y0), (x1, y1) in reversed([*pairwise(points)]):
-        t = _ALONG
-        found.append(
-            np.stack(
-                [x0 + (x1 - x0) * (3 - 2 * t) * t**2, y0 + (y1 - y0) * (1.5 - 1.5 * t + t**2) * t],
-                axis=1,
-            )
-        )
-    return np.concatenate(found)
 
 
 def _width(box: Box) -> float:
@@ -660,10 +559,7 @@ def _style() -> str:
         for role in ROLES
     )
     written = (f".{role} text {{ fill: var(--{role}-text); }}" for role in ROLES)
-    shaded = (f".shade-{number} {{ fill: var(--shade-{number}); }}" for number in range(7))
-    return " ".join(
-        [chosen, *(_with_colours(rule) for rule in (*filled, *written, *shaded, *_RULES))]
-    )
+    return " ".join([chosen, *(_with_colours(rule) for rule in (*filled, *written, *_RULES))])
 
 
 def _with_colours(rule: str) -> str:
@@ -685,8 +581,7 @@ _RULES = (
     "fill: var(--flow); }",
     ".edge { fill: none; stroke: var(--ink); stroke-width: 1.3; } .still { opacity: 0.45; }",
     ".passed text { fill: var(--flow); text-anchor: middle; font-size: 11px; }",
-    ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; } .legend { fill: "
-    "var(--ink); font-size: 11px; }",
+    ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; }",
 )
 
 

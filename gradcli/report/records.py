@@ -409,16 +409,6 @@ class Record(Answer):
                 f"{_derivative(self.mode, name)} &= "
                 f"{f'{formula} = ' if formula else ''}{array(numbers, digits)}"
             )
-        if self.check is not None:
-            for limit in self.check.limits:
-                sides = {"^-": limit.left, "^+": limit.right}
-                for mark, v in (
-                    {"": limit.left}.items() if limit.left == limit.right else sides.items()
-                ):
-                    goes = f"{spelled(limit.name)} \\to {limit.at:.12g}{mark}"
-                    lines.append(f"\\lim_{{{goes}}} f &= {array(v, digits)}")
-            point = self.check.critical_point
-            lines += [] if point is None else [f"&\\text{{{point.text}}}"]
         return lines
 
     def _shown(self, digits: int | None) -> Any:

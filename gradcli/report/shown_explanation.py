@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from gradcli.inert import display_width, ends_of, html_text, pad, printable
 from gradcli.report.derivative_record import operator
 from gradcli.report.explanation import (
@@ -25,15 +23,13 @@ from gradcli.report.lines import (
     Line,
     Part,
     Table,
-    latex_in_notebook,
     round_number,
     text_of,
 )
-from gradcli.report.pictures import drawing, svg
+from gradcli.report.pictures import svg
 from gradcli.report.results import GradientRecord
-from gradcli.report.steps import aligned, step_lines, steps_in_html, steps_in_latex
+from gradcli.report.steps import step_lines, steps_in_html, steps_in_latex
 
-_ENDLESS = 10_000  # columns of a file
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
 _MOST_NODES = 150  # of a graph that is drawn beside the text
@@ -46,10 +42,8 @@ class ShownExplanation(Explanation):
     record: GradientRecord[Any]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """Return everything that is shown of it, a formula with its rule in a line where it has
-        room.
-        """
-        return _Sheet(self, digits or DIGITS, width).lines()
+        """Return everything that is shown of it."""
+        return Sheet(self, digits or DIGITS).lines()
 
     def to_latex(self, digits: int | None = None) -> str:
         """The derivation, or else the value and the gradient, as a part of a document in LaTeX."""
@@ -68,74 +62,63 @@ class ShownExplanation(Explanation):
 
     _repr_html_ = to_html
 
-    def _repr_latex_(self) -> str:
-        lines = [row for steps in self.steps.values() for row, _ in aligned(steps)]
-        return latex_in_notebook(lines or self.record.equations())
 
-
-class _Sheet:
+class Sheet:
     """Lines that are shown of an explanation without an error."""
 
-    def __init__(self, explanation: Explanation, digits: int, width: int | None) -> None:
-        self.explanation, self.digits, self.width = explanation, digits, width or _ENDLESS
+    def __init__(self, explanation: Explanation, digits: int) -> None:
+        self.explanation, self.digits = explanation, digits
+        self.arrived, self.leaving = explanation.contributions_by_node(), explanation.leaving()
         self.rounded = False
 
     def lines(self) -> list[Line | Table]:
         explanation = self.explanation
         if explanation.why:
             return [line for each in explanation.why for line in _story(each.lines)]
-        record = [line for line in explanation.record.lines() if isinstance(line, Line)]
-        lines: list[Line | Table] = [line for line in record if line.kind == "title"]
+        lines: list[Line | Table] = [
+            line
+            for line in explanation.record.lines()
+            if isinstance(line, Line) and line.kind == "title"
+        ]
         if explanation.steps:
             lines += self._steps()
         elif explanation.nodes:  # else an assert
-            few = len(explanation.nodes) <= _MOST
-            lines += [
-                *(self._forward() if few else self._fold()),
-                *(self._backward() if few else ()),
-                *self._gradients(),
-            ]
-        facts = self._facts(record)
+            if len(explanation.nodes) <= _MOST:
+                lines += [*self._forward(), *self._backward()]
+            else:
+                lines += _heading_lines(
+                    f"{len(explanation.nodes):,} nodes", ": --format json lists them all"
+                )
+            lines += self.gradient_lines()
+        facts = self.facts()
         lines += [_line()] if facts and explanation.record.mode != "assert" else []
         note = _line(f"  numbers are rounded to {self.digits} digits; --digits 17 shows all")
         return [*lines, *facts, *([note] if self.rounded else [])]
 
     def _steps(self) -> Iterator[Line]:
         for names, steps in self.explanation.steps.items():
-            yield from step_lines(operator(names.split(",")), steps, self.width)
-
-    def _fold(self) -> Iterator[Line]:
-        """Many nodes as fewer: by function, call and line."""
-        drawn = drawing(self.explanation, _MOST)
-        yield from _heading_lines(
-            "forward and backward",
-            f"  {drawn.count}: --format json lists them all" if drawn.is_folded else "",
-        )
-        yield from self._rows(
-            (
-                box.key,
-                box.role,
-                box.title,
-                box.detail,
-                box.value,
-                f"adjoint {box.adjoint}" if box.adjoint else "",
-            )
-            for box in drawn.boxes
-        )
+            yield from step_lines(operator(names.split(",")), steps)
 
     def _forward(self) -> Iterator[Line]:
         yield from _heading_lines("forward", "  every node after its operands")
-        yield from self._rows(
+        nodes = self.explanation.nodes
+        rows = [
             (
-                node.id,
-                node.op,
+                str(node.id),
                 self._definition(node),
                 _operation(node),
                 self._number(node.value).text,
-                _recorded_line(node),
             )
-            for node in self.explanation.nodes
-        )
+            for node in nodes
+        ]
+        ids, *columns = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+        titles, operations, values = map(min, columns, (LABEL, 24, 30))
+        for node, (id, title, operation, value) in zip(nodes, rows, strict=True):
+            parts = [
+                Part(f"  {id:>{ids}}  ", "id"), Part(pad(title, titles) + "  ", _role(node.op)), Part(pad(operation, operations) + "  "),
+                Part(pad(value, values) + "  ", "number"), Part(recorded_line(node)),
+            ]  # fmt: skip
+            yield Line(None, parts, "row")
 
     def _definition(self, node: ExplainedNode) -> str:
         """Return what a node is called, with what a name stands for."""
@@ -145,40 +128,20 @@ class _Sheet:
             else self.explanation.label(node.id)
         )
 
-    def _rows(self, nodes: Iterator[tuple[int, str, str, str, str, str]]) -> Iterator[Line]:
-        """Nodes below one another: id, kind, title, operation, value, and what else is known."""
-        rows = [*nodes]
-        ids = len(str(max(row[0] for row in rows)))
-        columns = [max(map(display_width, column)) for column in [*zip(*rows, strict=True)][2:5]]
-        titles, operations, values = (
-            map(min, columns, (LABEL, 24, 30))
-            if sum(columns) < self.width - ids - 10
-            else (0, 0, 0)
-        )
-        for id, kind, title, operation, value, further in rows:
-            parts = [
-                Part(f"  {id:>{ids}}  ", "id"), Part(pad(title, titles) + "  ", _role(kind)), Part(pad(operation, operations) + "  "),
-                Part(pad(value, values) + "  ", "number"), Part(further),
-            ]  # fmt: skip
-            yield Line(None, parts, "row")
-
     def _backward(self) -> Iterator[Line]:
         if not self.explanation.backward:
             return
         yield from _heading_lines(
             "backward", "  the adjoint of a node is the derivative of the result by it"
         )
-        arrived, leaving = self.explanation.contributions_by_node(), self.explanation.leaving()
-        for id in [
-            *leaving,
-            *(
-                node.id
-                for node in self.explanation.nodes
-                if node.id not in leaving and node.id in arrived
-            ),
-        ]:
-            yield from self._adjoint(self.explanation.node(id), arrived.get(id, []))
-            yield from map(self._passed_line, leaving.get(id, ()))
+        ends = [id for id in sorted(self.arrived) if id not in self.leaving]
+        for id in [*self.leaving, *ends]:
+            yield from self.passed_lines(self.explanation.node(id))
+
+    def passed_lines(self, node: ExplainedNode) -> Iterator[Line]:
+        """Lines of what arrives at a node, and of what it passes back."""
+        yield from self._adjoint(node, self.arrived.get(node.id, []))
+        yield from map(self._passed_line, self.leaving.get(node.id, ()))
 
     def _adjoint(self, node: ExplainedNode, arrived: list[Contribution]) -> Iterator[Line]:
         several, adjoint, seed = len(arrived) > 1, self._number(node.adjoint), ""
@@ -205,7 +168,8 @@ class _Sheet:
         line += [f", {part.summed}"] if part.summed is not None else []
         return _line(*line, " gives ", self._number(part.passed))
 
-    def _gradients(self) -> Iterator[Line]:
+    def gradient_lines(self) -> Iterator[Line]:
+        """Lines of the gradients, each with its paths."""
         gradients = self.explanation.gradients
         if not gradients:
             return
@@ -231,16 +195,10 @@ class _Sheet:
                 f"     and {count_text(gradient.left_out)} smaller paths, together ",
                 self._number(gradient.rest),
             )
-        elif (
-            gradient.paths
-            and np.any(np.asarray(gradient.rest) != 0)
-            and np.all(np.isfinite(gradient.rest))
-        ):
-            yield _line("     ", self._number(gradient.rest), " is rounding")
         elif not gradient.paths:
             yield _line("     no path leads from it to the result")
 
-    def _facts(self, record: list[Line]) -> list[Line]:
+    def facts(self) -> list[Line]:
         """Return the lines of the record beside its numbers."""
         has_value = (
             self.explanation.record.uncertainty is not None
@@ -249,8 +207,8 @@ class _Sheet:
         wanted = {"read as", "dialect", "check", "note", *(["value"] if has_value else [])}
         return [
             Line(line.label, line.parts[:1], line.kind if line.label != "value" else "fact")
-            for line in record
-            if line.label in wanted
+            for line in self.explanation.record.lines()
+            if isinstance(line, Line) and line.label in wanted
         ]
 
     def _node(self, id: int) -> Part:
@@ -286,7 +244,7 @@ def _operation(node: ExplainedNode) -> str:
     )
 
 
-def _recorded_line(node: ExplainedNode) -> str:
+def recorded_line(node: ExplainedNode) -> str:
     keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
     return f"{node.grad_fn}{keeps}" if node.grad_fn is not None else ""
 

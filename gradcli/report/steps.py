@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from gradcli.inert import display_width, latex_text, pad, printable, xml_text
 from gradcli.notation import mathml
 from gradcli.report.data import Data
 from gradcli.report.lines import EMPTY, Line, Part, latex_document
-
-_ENDLESS = 10_000  # columns of a file
-_NARROW = 16  # columns of the rules, at least
-_PIECE = re.compile(
-    r"(?:\*\*|d/d|[^\s*/(])*(?:[*/(]|\s+|$)"
-)  # what is not broken: no name, no number
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -49,27 +41,13 @@ class Step(Data):
 Steps = dict[str, list[Step]]  # by the names that something is differentiated by, with commas
 
 
-def step_lines(heading: str, steps: list[Step], width: int | None) -> Iterator[Line]:
-    """Each rule with its equation beside it, both broken where they are wider than their column."""
+def step_lines(heading: str, steps: list[Step]) -> Iterator[Line]:
+    """Each rule with its equation beside it."""
     yield from (EMPTY, Line(None, [Part(printable(heading), "name")]))
-    width = width or _ENDLESS
-    longest = max(display_width(step.rule) for step in steps)
-    column = min(longest, max(width * 2 // 5, _NARROW))
+    column = max(display_width(step.rule) for step in steps)
     for step in steps:
-        rules = _broken(printable(step.rule), column)
-        rows = zip_longest(rules, _broken(step.equation, width - column), fillvalue="")
-        for rule, equation in rows:
-            yield Line(None, [Part(f"  {pad(rule, column)}  "), Part(equation, "formula")])
-
-
-def _broken(text: str, width: int) -> list[str]:
-    """A text in lines, broken between names, numbers and signs only."""
-    lines = [""]
-    for piece in _PIECE.findall(text):
-        if lines[-1] and display_width(lines[-1] + piece.rstrip()) > width:
-            lines.append("")
-        lines[-1] += piece
-    return [line.rstrip() for line in lines]
+        rule = pad(printable(step.rule), column)
+        yield Line(None, [Part(f"  {rule}  "), Part(step.equation, "formula")])
 
 
 def steps_in_latex(steps: Steps, expr: str) -> str:

@@ -97,8 +97,9 @@ def _rows(record: Record) -> Iterator[Row]:
     told = False
     for name, array in record.derivatives().items():
         derivative = np.asarray(array)
+        at = None if record.mode == "jvp" else record.at.get(name.partition(",")[0])
         own = _spread(
-            _at(record, name, value),
+            None if at is None else np.asarray(at),
             derivative.shape,
             value.ndim if record.mode == "jacobian" else 0,
         )
@@ -113,18 +114,6 @@ def _rows(record: Record) -> Iterator[Row]:
     if not told:
         for index in np.ndindex(value.shape):
             yield Row("", index, value=value[index])
-
-
-def _at(record: Record, name: str, value: np.ndarray) -> np.ndarray | None:
-    """The values of the variable that a derivative is by; of a jvp those of the name that moves, if
-    it is one that fits.
-    """
-    if record.mode != "jvp":
-        found = record.at.get(name.partition(",")[0])
-        return None if found is None else np.asarray(found)
-    moved = [record.at[name] for name in record.tangents if name in record.at]
-    fits = len(moved) == 1 and np.shape(moved[0]) in ((), value.shape)
-    return np.asarray(moved[0]) if fits else None
 
 
 def _spread(

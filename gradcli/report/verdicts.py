@@ -116,7 +116,6 @@ class VariableCheck(Data):
     worst: Worst | None = None
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
-    mask: Any = None  # booleans, True where an entry is wrong; None where none is
     certified: bool | None = None  # whether the verdict is proved, by enclosures
     enclosure: tuple[str, str] | None = None  # of the worst entry's true value
     within: int | None = (
@@ -242,9 +241,6 @@ class Claim(Data):
     reason: str | None = None
     wrong: tuple[int, int] | None = None  # how many entries, of how many
     difference: str | None = None  # a wrong formula minus the right one, where that is short
-    mask: Any = (
-        None  # booleans, True where an entry is wrong; None where that is not known entry by entry
-    )
     relation: str | None = None  # of an assert: the comparison,
     text: str | None = None  # and what the user wrote, where the assert has several
     decided_by: str | None = (

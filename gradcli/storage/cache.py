@@ -37,22 +37,11 @@ def folder() -> Path | None:
     caches = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(caches):  # the standard has others ignored
         return Path(caches) / "gradcli"
-    home = _home()
-    return home / ".cache" / "gradcli" if home is not None and home.is_absolute() else None
-
-
-def _home() -> Path | None:
-    """The user's folder: by the list of users where HOME is empty, which is not the root of the
-    file system.
-    """
     try:
-        if os.environ.get("HOME") == "" and os.name == "posix":
-            from pwd import getpwuid
-
-            return Path(getpwuid(os.getuid()).pw_dir)
-        return Path.home()
+        home = Path() if os.environ.get("HOME") == "" else Path.home()
     except (RuntimeError, KeyError):
         return None
+    return home / ".cache" / "gradcli" if home.is_absolute() else None
 
 
 class Store(ABC):

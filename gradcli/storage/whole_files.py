@@ -3,15 +3,13 @@ writes is written here.
 
 A temporary file in the same folder is filled, is on the disk, and takes the place of the file then,
 whose mode, owner and links stay. So whatever happens, a full disk or the end of the process, there
-is the old file or the new one. What cannot be replaced (a file in a folder that nobody may write
-to, or that is mounted by itself) is written over at the end; devices and pipes are written to.
+is the old file or the new one. Devices and pipes are written to.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import sys
 from contextlib import suppress
@@ -52,7 +50,6 @@ def path_text(path: Path) -> str:
     return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
 
 
-_IRREPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
 _begun: set[str] = set()  # temporary files that are not in their places yet
 
 
@@ -147,38 +144,18 @@ def temporary_beside(path: Path) -> tuple[int, str]:
     """A new file in the folder that a path leads to, open, and its name. Raises OSError."""
     target = Path(real(path))
     known = _stat(target)
-    prefix, mode = f".{path.name[:40]}.", 0o666 if known is None else 0o600
-    try:
-        return _new_in(target.parent, prefix, mode)
-    except OSError as error:
-        if error.errno not in _IRREPLACEABLE or known is None or not os.access(target, os.W_OK):
-            raise
-    import tempfile
-
-    return _new_in(Path(tempfile.gettempdir()), prefix, mode)
+    return _new_in(target.parent, f".{path.name[:40]}.", 0o666 if known is None else 0o600)
 
 
 def _new_in(folder: Path, prefix: str, mode: int) -> tuple[int, str]:
-    flags = (
-        os.O_RDWR
-        | os.O_CREAT
-        | os.O_EXCL
-        | getattr(os, "O_CLOEXEC", 0)
-        | getattr(os, "O_BINARY", 0)
-    )
-    while True:
-        name = str(folder / f"{prefix}{os.urandom(6).hex()}")
-        _begun.add(name)
-        try:
-            return os.open(name, flags, mode), name
-        except FileExistsError:
-            _begun.discard(name)
-        except OSError:
-            _begun.discard(name)
-            raise
-        except BaseException:
-            discard(name)
-            raise
+    name = str(folder / f"{prefix}{os.urandom(6).hex()}")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    _begun.add(name)
+    try:
+        return os.open(name, flags, mode), name
+    except BaseException:
+        discard(name)
+        raise
 
 
 def put_in_place(temporary: str, path: Path) -> None:
@@ -190,34 +167,11 @@ def put_in_place(temporary: str, path: Path) -> None:
     if known is not None:
         _dress(temporary, known)
     _sync(temporary)
-    try:
-        if known is not None and os.path.dirname(temporary) != os.path.dirname(target):
-            _write_over(target, temporary)
-        else:
-            os.replace(temporary, target)
-    except OSError as error:
-        # on Windows what cannot be replaced is mapped or open somewhere, and writing over it would
-        # leave half of both
-        if (
-            sys.platform == "win32"
-            or known is None
-            or error.errno not in _IRREPLACEABLE
-            or not os.access(target, os.W_OK)
-        ):
-            raise
-        _write_over(target, temporary)
+    os.replace(temporary, target)
     _begun.discard(temporary)
     if os.name == "posix":
         with suppress(OSError):  # some folders cannot be
             _sync(os.path.dirname(target))
-
-
-def _write_over(target: str, temporary: str) -> None:
-    with open(temporary, "rb") as new, open(target, "r+b") as old:
-        shutil.copyfileobj(new, old)
-        old.truncate()
-    _sync(target)
-    os.unlink(temporary)
 
 
 def _dress(temporary: str, known: os.stat_result) -> None:

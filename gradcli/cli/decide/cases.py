@@ -7,10 +7,10 @@ from __future__ import annotations
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from gradcli.cli.inputs import (
@@ -24,17 +24,14 @@ from gradcli.cli.inputs import (
     programs_of,
 )
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.reports import wanted_reports
-from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Source, UsageError, text_lines
+from gradcli.errors import GradcliError, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.option_table import option_value
 from gradcli.files.settings import Configuration, Settings, verdicts
-from gradcli.graph.nodes import Expr
 from gradcli.inert import shell_command
-from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
@@ -57,7 +54,6 @@ from gradcli.query.options import CHECKING, Options, checking_options
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
 from gradcli.storage.whole_files import here, path_text
 
@@ -77,7 +73,7 @@ class FileOptions:
     """
 
     def __init__(self, request: CheckRequest, configuration: Configuration) -> None:
-        options = check_options(request, configuration.of())
+        options = check_options(request)
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
@@ -156,24 +152,18 @@ class Budget:
 _WORTH_SHARING = 32  # lines of a program
 _SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
 _BATCH = 16  # records that a process takes at once
-OF_EXPRESSION = sys.maxsize  # in the place of a line's number: it comes last
-_EVERY = range(OF_EXPRESSION)
+_EVERY = range(sys.maxsize)
 
 
 class Part(NamedTuple):
     """A program, or the statements of it that begin in some lines; perhaps with the command line's
     expression at its end.
 
-    path     None of the expression alone
-    touch    whether statements count that end in these lines
-    drawing  whether numbers are drawn at random, in the order of the program, so that what stands
-             before them is run, too
+    path  None of the expression alone
     """
 
     path: str | None
     lines: range = _EVERY
-    touch: bool = False
-    drawing: bool = False
     with_expression: bool = False
 
 
@@ -200,7 +190,6 @@ class Work(ABC):
 
     names      of what is decided so far
     processes  that share it
-    begin      told of each line before it is decided
     unchanged  files and functions that are left out, as nothing of them has changed
     """
 
@@ -213,15 +202,14 @@ class Work(ABC):
         )
         self.budget = Budget(None if request.update else self.settings.budget)
         self.names, self.unchanged = UsedNames(), 0
-        self.begin: Callable[[int], object] = lambda line: None
 
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
 
     @abstractmethod
-    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
-        """The outcomes of one piece of work, but for what stands in some of its lines."""
+    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
+        """The outcomes of one piece of work."""
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
@@ -258,16 +246,14 @@ def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
 
 def _piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
     """Return what stands in one line of a file."""
-    path, only = inputs.files[0], range(number, number + 1)
+    path = inputs.files[0]
+    if not inputs.holds_records(path):
+        return Part(path, range(number, number + 1))
     try:
-        if is_stream(path) and not inputs.holds_records(path):
-            return Part(path, only, touch=True, drawing=True)
-        lines = list(inputs.lines(path, limits))
+        lines = islice(inputs.lines(path, limits), number - 1, number)
+        return Batch(path, [(number, line) for line in lines if line.strip()])
     except GradcliError as error:
         return Batch(path, [], error)
-    if inputs.holds_records(path):
-        return Batch(path, [(number, line) for line in lines[number - 1 : number] if line.strip()])
-    return Part(path, only, touch=True, drawing=any("rand" in line for line in lines))
 
 
 def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Part]:
@@ -304,17 +290,6 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
         yield Batch(path, batch, error)
 
 
-def _explain_what_is_wrong(
-    program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, options: Options
-) -> None:
-    """Add the explanation of the right gradient to a record whose verdict is another."""
-    if record.check is not None and record.check.worst is not Verdict.AGREE:
-        from gradcli.explanations.explaining import explain_record
-
-        with suppress(Exception):  # the verdict is told without it
-            explain_record(program, lowered, wrt, record, replace(options, steps=True))
-
-
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
     """Return what is said of the gradient of the command line's expression.
 
@@ -346,7 +321,7 @@ class Cases(Work):
     def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
         usual = Configuration(request.config).of()
         super().__init__(request, check_inputs(request, usual))
-        targets, options = targets_of(request.save), self.file_options.of(None)
+        options = self.file_options.of(None)
         for path in self.inputs.files:
             self.file_options.of(
                 path
@@ -378,10 +353,8 @@ class Cases(Work):
                 self.programs.limits,
                 free=True,
             )
-        for option, given in (("--grad", self.claims), ("--save", targets)):
-            if given and request.expression is None:
-                raise UsageError(f"{option} is about an expression", help="give it with -e")
-        self.save = partial(save_masks, targets=targets) if targets else None
+        if self.claims and request.expression is None:
+            raise UsageError("--grad is about an expression", help="give it with -e")
         self.record_lines = CheckedLines(
             self.programs, self.names, None, request.rtol, request.atol
         )
@@ -399,7 +372,7 @@ class Cases(Work):
         if self.functions is not None:
             yield from self.functions.pieces()
 
-    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
+    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
         if isinstance(piece, Called):
             assert self.functions is not None
             yield from self.functions.outcomes(piece)
@@ -407,7 +380,7 @@ class Cases(Work):
         options = self.file_options.of(piece.path)
         started = time.perf_counter()
         try:
-            for record in self._records(piece, options, without):
+            for record in self._records(piece, options):
                 seconds = time.perf_counter() - started
                 yield outcome_of(record, name_of(record), seconds, options.fail_on)
                 started = time.perf_counter()
@@ -433,15 +406,11 @@ class Cases(Work):
         )
         return record
 
-    def _records(
-        self, piece: Part | Batch, options: Options, without: Collection[int | None]
-    ) -> Iterator[Record]:
+    def _records(self, piece: Part | Batch, options: Options) -> Iterator[Record]:
         if isinstance(piece, Batch):
             for number, line in piece.lines:
-                if number not in without:
-                    self.begin(number)
-                    decide = partial(self.result, line, piece.path, number)
-                    yield self.budget.within(decide, decide)
+                decide = partial(self.result, line, piece.path, number)
+                yield self.budget.within(decide, decide)
             if piece.error is not None:
                 self.names.unread = True
                 yield _unreadable(piece.error, piece.path)
@@ -451,20 +420,15 @@ class Cases(Work):
             options.state, self.programs.loader(folder), usual=options.dialect
         )
         if piece.path is not None:
-            yield from self._of_program(program, piece, piece.path, options, without)
-        if piece.with_expression and OF_EXPRESSION not in without:
+            yield from self._of_program(program, piece, piece.path, options)
+        if piece.with_expression:
             yield from self._of_expression(program, self.file_options.of(None))
 
     def _of_program(
-        self,
-        program: Program,
-        piece: Part,
-        path: str,
-        options: Options,
-        without: Collection[int | None],
+        self, program: Program, piece: Part, path: str, options: Options
     ) -> Iterator[Record]:
         """The records of a program, or of the statements in some of its lines."""
-        limits, ours = self.programs.limits, piece.lines
+        limits, ours, drawing = self.programs.limits, piece.lines, False
         try:
             lines = self.inputs.lines(path, limits)
             for source in program.sources(
@@ -472,15 +436,14 @@ class Cases(Work):
             ):
                 if source.first_line >= ours.stop:
                     break
-                if not piece.drawing and _is_idle_before(source, ours):
-                    continue
+                # what stands before draws numbers in the order of the program
+                drawing = drawing or "rand" in source.text
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
-                    wanted = line in ours or (piece.touch and _touches(statement, ours))
+                    wanted = line in ours
                     asked = isinstance(statement, (Query, Assertion, GradcliError))
-                    if line in without or (asked and not wanted and not piece.drawing):
+                    if asked and not wanted and not drawing:
                         continue
-                    self.begin(line)
                     record = self._check(program, statement, options)
                     if record is not None and wanted:
                         yield record
@@ -511,38 +474,14 @@ class Cases(Work):
 
     def _of_expression(self, program: Program, options: Options) -> Iterator[Record]:
         text = self.inputs.expression or ""
-        self.begin(OF_EXPRESSION)
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
         options = replace(options, claims=self.claims)
         given = given_of([*self.request.grad, *self.request.grad_formula])
-        for record in records_with_claims(
-            program, parsed, text, options, save=self.save, decide=self._check
-        ):
+        for record in records_with_claims(program, parsed, text, options, decide=self._check):
             record.given = given
             yield record
         self.names.add(program.scope)
-
-
-def _is_idle_before(source: Source, lines: range) -> bool:
-    """Return whether a logical line stands before these lines, and holds nothing that others build
-    on.
-    """
-    return (
-        source.first_line + source.text.count("\n") < lines.start
-        and "=" not in source.text
-        and "import" not in source.text
-    )
-
-
-def _touches(statement: Statement | GradcliError, lines: range) -> bool:
-    """Return whether a statement stands in one of these lines, though it may begin above them."""
-    source, span = statement.source, statement.span
-    if source is None or span is None:
-        return False
-    return (
-        source.position(span.start)[0] < lines.stop and lines.start <= source.position(span.end)[0]
-    )
 
 
 def _unreadable(error: GradcliError, path: str) -> Record:
@@ -551,7 +490,7 @@ def _unreadable(error: GradcliError, path: str) -> Record:
     return record
 
 
-def check_options(request: CheckRequest, usual: Settings) -> Options:
+def check_options(request: CheckRequest) -> Options:
     """Return what ``gradcli check`` computes: as in every check, but for what is asked for.
 
     Raises UsageError.
@@ -562,10 +501,9 @@ def check_options(request: CheckRequest, usual: Settings) -> Options:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    in_full = any(kind == "html" for kind, _ in wanted_reports(request, usual))
     return replace(
-        CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save,
-        over=box_of(request.over, limits_of(request)), observer=_explain_what_is_wrong if in_full else None,
+        CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache,
+        over=box_of(request.over, limits_of(request)),
     )  # fmt: skip
 
 

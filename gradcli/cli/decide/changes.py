@@ -7,17 +7,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tomllib
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from gradcli.cli.inputs import Inputs, is_stream
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import UsageError
 from gradcli.files.settings import Settings
 from gradcli.functions.listed import sources_of
-from gradcli.report.describing import repository
 from gradcli.storage.whole_files import real
 
 _DATA = re.compile(
@@ -34,22 +31,12 @@ class Changes:
     """
 
     def __init__(self, ref: str, folder: Path) -> None:
-        self.ref = ref
-        found = repository(folder)
-        if found is None:
-            raise UsageError(
-                f"--changed-since {ref}: '{folder}' is in no repository of git",
-                help="leave it out: everything is checked",
-            )
-        self.root = Path(os.path.realpath(found))
-        self.commit = self._commit()
-        self.changed = {
-            *self._git("diff", "--no-renames", "--name-only", "-z", self.commit, "--").split("\0")
-        }
-        self.known = {
-            *self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit).split("\0")
-        }
-        self._is_judged_anew = cache(self._is_table_changed)
+        self.ref, self.root = ref, folder
+        self.root = Path(real(self._git("rev-parse", "--show-toplevel").rstrip("\n")))
+        commit = self._git("rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}").strip()
+        changed = self._git("diff", "--no-renames", "--name-only", "-z", commit, "--")
+        known = self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+        self.changed, self.known = {*changed.split("\0")}, {*known.split("\0")}
 
     def of(self, paths: Iterable[Path]) -> bool:
         """Return whether one of these files has changed, came or went; files outside of the
@@ -64,52 +51,10 @@ class Changes:
         name = path.relative_to(self.root).as_posix()
         return name in self.changed or (path.exists() and name not in self.known)
 
-    def _commit(self) -> str:
-        done = self._run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{self.ref}^{{commit}}"
-        )
-        if done.returncode == 0:
-            return done.stdout.decode().strip()
-        what = f"--changed-since {self.ref}: git knows no such commit or branch"
-        if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
-            help = (
-                "check out with fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab), or git fetch "
-                "--unshallow"
-            )
-            raise UsageError(f"{what}, and only a part of the history is here", help=help)
-        names = self._git(
-            "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"
-        ).split("\n")
-        close = next((name for name in names if name.endswith(f"/{self.ref}")), None) or suggestion(
-            self.ref, names, 0.7
-        )
-        raise UsageError(
-            what,
-            help=f"did you mean '{close}'?"
-            if close
-            else "write a branch, a tag or a commit: --changed-since HEAD~1",
-        )
-
     def _git(self, *words: str) -> str:
-        done = self._run(*words)
-        if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
-            raise UsageError(f"--changed-since {self.ref}: git says: {said}")
-        return os.fsdecode(done.stdout)
-
-    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        command = [
-            "git",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.fileMode=false",
-            "-c",
-            "core.quotePath=false",
-            *words,
-        ]
+        command = ["git", "-c", "core.fsmonitor=false", *words]
         try:
-            return subprocess.run(
+            done = subprocess.run(
                 command, cwd=self.root, capture_output=True, stdin=subprocess.DEVNULL, check=False
             )
         except OSError:
@@ -117,6 +62,14 @@ class Changes:
             raise UsageError(
                 f"--changed-since {self.ref} needs git, which is not to be found", help=help
             ) from None
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
+            raise UsageError(
+                f"--changed-since {self.ref}: git says: {said}",
+                help="write a branch, a tag or a commit that is here: a checkout needs its history "
+                "(fetch-depth: 0 on GitHub, GIT_DEPTH: 0 on GitLab, git fetch --unshallow)",
+            )
+        return os.fsdecode(done.stdout)
 
     # -- which files and functions have to be decided
     # ----------------------------------------------------------------------
@@ -172,25 +125,5 @@ class Changes:
         names = {os.fsdecode(name) for name in _DATA.findall(text)}
         return len(text) > _LARGEST or self.of(file.parent / name for name in names)
 
-    def _is_table_changed(self, settings: Settings) -> bool:
-        """Return whether a project's file of settings says something else of gradcli than
-        it did.
-        """
-        path = settings.path
-        if path is None or not self.of([path]):
-            return False
-        before = self._run(
-            "cat-file",
-            "blob",
-            f"{self.commit}:{Path(os.path.relpath(real(path), self.root)).as_posix()}",
-        ).stdout
-        return _table(path.read_bytes()) != _table(before)
-
-
-def _table(content: bytes) -> dict[str, Any]:
-    """Return what [tool.gradcli] said in a file; nothing, if that cannot be read."""
-    try:
-        found: dict[str, Any] = tomllib.loads(content.decode("utf-8-sig"))["tool"]["gradcli"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return {}
-    return found
+    def _is_judged_anew(self, settings: Settings) -> bool:
+        return settings.path is not None and self.of([settings.path])

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any
@@ -22,15 +22,11 @@ from gradcli.cli.inputs import (
 )
 from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
-from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
+from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import explain_record
-from gradcli.files.jsonl import InputRecord
-from gradcli.language.run import Program
-from gradcli.language.tree import Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs, as_equation
-from gradcli.query.cases import RecordLines
 from gradcli.query.evaluate import Script
 from gradcli.query.general_derivatives import derivatives, refuse_absent
 from gradcli.query.options import Options, names_of
@@ -89,14 +85,13 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         request = request.but(output_format="latex")
     options = options_of(request, "diff")
     inputs, names = diff_inputs(request)
-    is_page = request.output_format == "html"
     asked = replace(
-        options, wrt=names, order=request.order, latex=request.latex or is_page or request.output_format == "latex",
-        points=request.points, observer=derive if request.steps or is_page else None,
+        options, wrt=names, order=request.order, latex=request.latex or request.output_format == "latex",
+        points=request.points, observer=derive if request.steps else None,
         related=related_of(request.implicit, request.of),
     )  # fmt: skip
     programs = programs_of(request, inputs)
-    run = Differentiation(inputs, programs, asked, only_last=only_last, as_page=is_page)
+    run = Differentiation(inputs, programs, asked, only_last=only_last)
     return run.write(writer_for(request), request.fail_fast)
 
 
@@ -105,13 +100,12 @@ class Differentiation(Run):
 
     only_last  whether bindings are no equations to differentiate, but what the last expression is
                made of
-    as_page    as explanations, of which pages are made
     """
 
     def __init__(
-        self, inputs: Inputs, programs: Programs, asked: Options, *, only_last: bool = False, as_page: bool = False
-    ) -> None:  # fmt: skip
-        self.asked, self.only_last, self.as_page = asked, only_last, as_page
+        self, inputs: Inputs, programs: Programs, asked: Options, *, only_last: bool = False
+    ) -> None:
+        self.asked, self.only_last = asked, only_last
         self.done: list[DerivativeRecord] = []
         super().__init__(
             "diff", inputs, programs, self._derive, replace(asked, wrt=None, freeze=()),
@@ -121,8 +115,7 @@ class Differentiation(Run):
     def answers(self) -> Iterator[Any]:
         """The derivatives."""
         found = super().answers()
-        found = iter([*found][-1:]) if self.only_last else found
-        return map(explanation_of, found) if self.as_page else found
+        return iter([*found][-1:]) if self.only_last else found
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
@@ -137,43 +130,9 @@ class Differentiation(Run):
         return self.names.warn_unmentioned(self.programs.values, self.asked)
 
     def _derive(self, script: Script, _: Options) -> Iterator[DerivativeRecord]:
-        return self._note(derivatives(script.opened, script.statements(), self.asked))
-
-    def of_records(self, script: Script) -> Iterator[DerivativeRecord]:
-        reader = FormulaRecords(self.programs, self.names)
-        return self._note(reader.results(script.lines, script.path or "", self.asked))
-
-    def _note(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
-        for record in found:
+        for record in derivatives(script.opened, script.statements(), self.asked):
             self.done.append(record)
             yield record
-
-
-class FormulaRecords(RecordLines):
-    """JSON Lines records to formulas: what they expect is for `gradcli check` to judge."""
-
-    kind = DerivativeRecord
-
-    def options(self, given: InputRecord, options: Options) -> Options:
-        if given.seed is not None:
-            raise UsageError("the record has a seed, and formulas take none")
-        return super().options(given, options)
-
-    def decide(
-        self,
-        program: Program,
-        given: InputRecord,
-        parsed: list[Statement | GradcliError],
-        options: Options,
-    ) -> DerivativeRecord:
-        found = list(derivatives(program, parsed, options, given.id))
-        empty = ParseError(
-            "the record's 'expr' has nothing to differentiate", source=Source(given.expr)
-        )
-        found.append(found[-1] if found else DerivativeRecord.of_error(empty, id=given.id))
-        record = next((each for each in found if each.error is not None), found[-1])
-        record.expr = given.expr
-        return record
 
 
 # -- ``gradcli explain``
@@ -240,8 +199,8 @@ class Explanations(Evaluation):
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
         asked = replace(self.options, observer=derive)
         only_last = bool(self.inputs.files)  # the others are what the expression is made of
-        run = Differentiation(self.inputs, self.programs, asked, only_last=only_last, as_page=True)
-        for explanation in run.answers():
+        run = Differentiation(self.inputs, self.programs, asked, only_last=only_last)
+        for explanation in map(explanation_of, run.answers()):
             for name in asked.freeze:
                 explanation.steps.pop(name, None)
             yield explanation

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
@@ -299,7 +299,7 @@ class OneFunction(Work):
     def pieces(self) -> Iterator[Piece]:
         yield from () if self.unchanged else (Called(0),)
 
-    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
+    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
         yield self.case.outcome(self.case.functions[0])
 
 
@@ -343,7 +343,7 @@ class ListedFunctions(Work):
         for number in self.left:
             yield Called(number, str(self.path))
 
-    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
+    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
         assert isinstance(piece, Called)
         setting, options = self.listed[piece.number], self.file_options.of(None)
         record = Record(

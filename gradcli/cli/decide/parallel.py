@@ -1,8 +1,8 @@
 """Cases in several processes, their outcomes in order; no more work is handed out than a few pieces
 for each process.
 
-A process may die: memory runs out, a library crashes. What it was at is tried once more in another
-process; what ends two of them is an error of its own, and everything else is decided.
+A process may die: memory runs out, a library crashes. The records that it was at are decided one by
+one in another process; what ends that is an error of its own, and everything else is decided.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from gradcli.cli.decide.cases import OF_EXPRESSION, Batch, Part, Piece, Work
+from gradcli.cli.decide.cases import Batch, Part, Piece, Work
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, InternalError
@@ -48,9 +48,8 @@ class Worker:
     def __init__(self, among: list[Any], answer_all: Callable[..., None], *given: Any) -> None:
         self.pipe, theirs = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=_serve, args=(answer_all, theirs, *given))
-        with _held_back():
-            among.append(self)
-            self.process.start()
+        among.append(self)
+        self.process.start()
         theirs.close()
 
     def ask(self, what: Any) -> None:
@@ -84,19 +83,6 @@ class Worker:
         return f"exit code {code}"
 
 
-@contextmanager
-def _held_back() -> Iterator[None]:
-    """Signals wait while a process is started, which looks after them itself when it has begun."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 # -- in the process
 # ------------------------------------------------------------------------------------------------------
 
@@ -107,8 +93,6 @@ def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: 
     for number in _SIGNALS:
         if number != signal.SIGINT:
             signal.signal(number, _end)  # which unwinds, so that compilers end and their files go
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError, EOFError):
         try:
@@ -144,90 +128,62 @@ def _end_with_parent() -> None:
 def _decide_pieces(
     pipe: Connection[Any, Any], request: CheckRequest, make: Callable[[CheckRequest], Work]
 ) -> None:
-    """Answer pieces: the number of a line before it is decided, outcomes, and at the end the names
-    that were met.
-    """
+    """Answer pieces: by their outcomes, and the names that were met."""
     work = make(request)
-    work.begin = pipe.send
     while (asked := pipe.recv()) is not None:
-        piece, without, seconds = asked
+        piece, seconds = asked
         work.budget.leave(seconds)
-        for outcome in work.outcomes(piece, without):
-            pipe.send(outcome)
-        pipe.send(work.names.take())
+        outcomes = [*work.outcomes(piece)]
+        pipe.send((outcomes, work.names.take()))
 
 
 _AHEAD = 4
-_TRIES = 2  # of what a process dies of
-_LONG = 1 << 20  # characters of a record that are not read again to say which it was
 
 
 class Task:
-    """A piece, and what has come of it, by its lines."""
+    """A piece, and what has come of it; in several pieces, if a process has died of it."""
 
     def __init__(self, piece: Piece) -> None:
-        self.piece = piece
+        self.pieces = deque([piece])  # that are to be decided, of one file
         self.names = UsedNames()
-        self.done = False
-        self.line = 0  # that is being decided; none at first
-        self.found: list[tuple[int, Outcome]] = []
-        self.dead: dict[int, Outcome] = {}  # of lines that have ended processes, which are left out
-        self._deaths: Counter[int] = Counter()
+        self.found: list[Outcome] = []
 
-    def outcomes(self) -> list[Outcome]:
-        """Return the outcomes of a piece that is done, in order."""
-        return [
-            outcome
-            for _, outcome in sorted([*self.found, *self.dead.items()], key=lambda pair: pair[0])
-        ]
-
-    def take(self, answer: Any) -> None:
-        """Take what a process says of it.
-
-        Raises GradcliError for what is wrong with the whole run.
-        """
-        match answer:
-            case int():
-                self.line = answer
-            case Outcome():
-                self.found.append((self.line, answer))
-            case UsedNames():
-                self.names, self.done = answer, True
-            case GradcliError():
-                raise answer
+    def take(self, outcomes: list[Outcome], names: UsedNames) -> None:
+        """Take what a process says of the first piece."""
+        self.pieces.popleft()
+        self.found += outcomes
+        self.names.merge(names)
 
     def died(self, ending: str, fail_on: tuple[str, ...]) -> None:
-        """Begin once more, for the process has died of it, or in the middle of it: without a line
-        that has ended two.
+        """Give up the first piece, of which a process has died; of several records each is a piece
+        then.
         """
-        self._deaths[self.line] += 1
-        if self._deaths[self.line] >= _TRIES:
-            self.done = self.line == 0 or self.line in self.dead
-            self.dead[self.line] = _of_death(self.piece, self.line, ending, fail_on)
+        piece = self.pieces.popleft()
+        if isinstance(piece, Batch) and len(piece.lines) > 1:
+            rest = [Batch(piece.path, [line]) for line in piece.lines]
+            self.pieces.extend([*rest, Batch(piece.path, [], piece.error)])
+        else:
             self.names.unread = True
-        self.found, self.line = [], 0
+            self.found.append(_of_death(piece, ending, fail_on))
 
 
-def _of_death(piece: Piece, line: int, ending: str, fail_on: tuple[str, ...]) -> Outcome:
-    """Return the outcome of a piece, or of a line of it, that processes have died of."""
+def _of_death(piece: Piece, ending: str, fail_on: tuple[str, ...]) -> Outcome:
+    """Return the outcome of a piece that a process has died of."""
     error = InternalError(
         f"the process that decides this dies of it ({ending})",
         help="if memory runs out, a limit (--limit memory=1G) refuses what is too large before it "
         "is begun; else please report it",
     )
-    said: dict[str, Any] = {}
+    given: Any = {}
+    record = Record.of_error(error, expr="")
+    record.file = None if piece.path == "-" else piece.path
     if isinstance(piece, Batch):
-        text = dict(piece.lines).get(line, "")
+        record.record_line, (record.line, text) = True, piece.lines[0]
         with suppress(ValueError, RecursionError):
-            given = json.loads(text) if len(text) <= _LONG else None
-            said = given if isinstance(given, dict) else {}
-    expr = said.get("expr")
-    record = Record.of_error(error, id=said.get("id"), expr=expr if isinstance(expr, str) else "")
-    record.file, record.line = (
-        (None if piece.path == "-" else piece.path),
-        1 if line in (0, OF_EXPRESSION) else line,
-    )
-    record.record_line = line not in (0, OF_EXPRESSION)
+            given = json.loads(text)
+        record.id = given.get("id") if isinstance(given, dict) else None
+    elif isinstance(piece, Part) and piece.path is not None:
+        record.line = piece.lines.start or 1
     return outcome_of(record, name_of(record), fail_on=fail_on)
 
 
@@ -271,58 +227,47 @@ class _Run:
     def start(self) -> None:
         Worker(self.workers, _decide_pieces, *self.given)
 
-    def outcomes(self, pieces: Iterable[Piece]) -> Iterator[Outcome]:
+    def outcomes(self, pieces: Iterator[Piece]) -> Iterator[Outcome]:
         tasks: deque[Task] = deque()
-        left = iter(pieces)
         while True:
-            for piece in islice(left, _AHEAD * len(self.workers) - len(tasks)):
-                tasks.append(self._begin(piece))
-                self._hand_out()
+            for piece in islice(pieces, _AHEAD * len(self.workers) - len(tasks)):
+                tasks.append(Task(piece))
+                if isinstance(piece, Part) and piece.path == "-":
+                    # only this process has the standard input
+                    tasks[-1].take([*self.work.outcomes(piece)], UsedNames())
+                else:
+                    self.waiting.append(tasks[-1])
             if not tasks:
                 return
-            if tasks[0].done:
+            if tasks[0].pieces:
+                self._listen()
+            else:
                 first = tasks.popleft()
                 self.work.names.merge(first.names)
-                yield from first.outcomes()
-            else:
-                self._listen()
+                yield from first.found
 
-    def _begin(self, piece: Piece) -> Task:
-        task = Task(piece)
-        if (
-            isinstance(piece, Part) and piece.path == "-"
-        ):  # only this process has the standard input
-            task.found = [(0, outcome) for outcome in self.work.outcomes(piece)]
-            task.done = True
-        else:
-            self.waiting.append(task)
-        return task
-
-    def _hand_out(self) -> None:
+    def _listen(self) -> None:
+        """Hand out what waits, and take what the processes say, until one of them does, or has
+        died.
+        """
         for worker in self.workers:
             if self.waiting and worker not in self.busy:
                 task = self.busy[worker] = self.waiting.popleft()
-                worker.ask((task.piece, frozenset(task.dead), self.work.budget.time_left))
-
-    def _listen(self) -> None:
-        """Take what the processes say, until one of them does, or has died."""
+                worker.ask((task.pieces[0], self.work.budget.time_left))
         ready = wait([worker.pipe for worker in self.busy], _LOOK)
         for worker, task in [*self.busy.items()]:
             if worker.pipe not in ready and worker.process.exitcode is None:
                 continue
+            del self.busy[worker]
             try:
-                while not task.done:
-                    task.take(worker.answer())
-                    if not worker.pipe.poll():
-                        break
+                answer = worker.answer()
+                if isinstance(answer, GradcliError):  # what is wrong with the whole run
+                    raise answer
+                task.take(*answer)
             except EOFError:
                 self.workers.remove(worker)
-                task.died(worker.ending(), self.work.file_options.of(task.piece.path).fail_on)
+                task.died(worker.ending(), self.work.file_options.of(task.pieces[0].path).fail_on)
                 worker.end()
-                if not task.done:
-                    self.waiting.appendleft(task)
                 self.start()
-                del self.busy[worker]
-            if task.done:
-                self.busy.pop(worker, None)
-        self._hand_out()
+            if task.pieces:
+                self.waiting.appendleft(task)

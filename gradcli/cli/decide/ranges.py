@@ -81,7 +81,6 @@ def plot_format(request: PlotRequest) -> str:
     return kind if kind in ("csv", "json", "jsonl") else "text"
 
 
-_PICTURED = "⣿│┤└─┴┈┊◆○●━→↗"  # what an encoding has to have for a chart of dots
 _LOWEST, _HIGHEST = 16, 40  # rows of a chart
 _USUAL = 24  # where nobody knows
 _PROMPT = 2  # rows of the shell's
@@ -147,12 +146,7 @@ class Plots:
             put(plot_rows(records))
         elif form == "text" and drawn and request.out is None:
             rows = _charts(drawn, _style(request, drawn))
-            if rows and not _has_dots():
-                say(
-                    "no chart: standard output has no characters for its dots "
-                    "(PYTHONIOENCODING=utf-8)"
-                )
-            elif rows:
+            if rows:
                 writer.write(Chart(rows))
         for record in records:
             if form != "csv" or record.error is not None:
@@ -198,11 +192,3 @@ def _style(request: PlotRequest, records: Sequence[PlotRecord]) -> Style:
         height = _USUAL
     styled = is_styled(request.color)
     return Style(request.width or max(20, columns), request.height or height, styled)
-
-
-def _has_dots() -> bool:
-    try:
-        _PICTURED.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

@@ -13,15 +13,13 @@ from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.inputs import (
     Inputs,
-    add_file_help,
     assignments,
     eval_inputs,
-    instead_of_nothing,
     is_stream,
     options_of,
     programs_of,
 )
-from gradcli.cli.request import EvalRequest
+from gradcli.cli.request import EXAMPLE, EvalRequest
 from gradcli.cli.write.results import Form, writer_for
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import UsageError, text_lines
@@ -77,7 +75,7 @@ class Run:
     ask: Callable[[Script, Options], Iterator[Any]]
     options: Options
     kind: type[Answer] = Record
-    example: str | None = None
+    example: str = EXAMPLE
     free: bool = False
 
     def __post_init__(self) -> None:
@@ -140,8 +138,6 @@ class Run:
         try:
             for result in self.answers():
                 interrupts.check()
-                if result.error is not None:
-                    add_file_help(result.error, self.command, self.inputs)
                 writer.write(result)
                 codes.add(
                     code_of(result.error.error)
@@ -160,7 +156,7 @@ class Run:
         if codes:
             return max(*codes, said)
         nothing = f"nothing to {VERBS.get(self.command, self.command)}"
-        raise UsageError(nothing, help=self.example or instead_of_nothing(self.inputs))
+        raise UsageError(nothing, help=self.example)
 
     def of_records(self, script: Script) -> Iterator[Any]:
         """The answers to JSON Lines records."""

@@ -4,40 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import has_completions
-from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.output import ColorDepth
-from prompt_toolkit.styles import Style
 
-from gradcli.cli.completion import DATA, PROGRAMS, codes, files, functions_by_name
 from gradcli.cli.exit_codes import FINE
-from gradcli.cli.repl.commands import CHOICES, COMMANDS, is_complete
-from gradcli.cli.repl.session import Session
-from gradcli.cli.write.results import is_styled
-from gradcli.inert import inert_lines
+from gradcli.cli.repl.session import Session, is_complete
 from gradcli.notation import GREEK
-from gradcli.ops.calling.prefixes import ROOTS, canonical, has
+from gradcli.query.catalogue import function_names
 from gradcli.storage.cache import folder, make_private
-
-# -- What has been typed before, in a file of the user's that nobody else can read ----------------
 
 
 def history_file() -> Path | None:
-    """Return where it is kept, made if it was not there; None where the user has no folder, or may
-    not write there.
+    """Return where what has been typed before is kept, which nobody else can read, made if it was
+    not there; None where the user has no folder, or may not write there.
     """
     where = folder()
     if where is None:
@@ -45,22 +33,11 @@ def history_file() -> Path | None:
     path = where / "repl" / "history"
     try:
         make_private(path.parent)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        path.touch(0o600)
         os.chmod(path, 0o600)
     except OSError:
         return None
     return path
-
-
-# -- What ``\alpha`` and its like stand for: Greek letters by their names, and signs that the
-# language reads.
-
-
-_SIGNS = {
-    "partial": "∂", "cdot": "·", "times": "×", "div": "÷", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠",
-    "sqrt": "√", "cbrt": "∛", "deg": "°", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ", "hbar": "ħ", "ell": "ℓ", "infty": "inf",
-    "pm": "±", **{f"^{digit}": sign for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-}  # fmt: skip
 
 
 def _letter(name: str, case: str) -> str:
@@ -68,138 +45,43 @@ def _letter(name: str, case: str) -> str:
 
 
 LETTERS: dict[str, str] = {
-    **{name: _letter(name, "SMALL") for name in sorted(GREEK)},
-    **{name.capitalize(): _letter(name, "CAPITAL") for name in sorted(GREEK)},
-    **_SIGNS,
+    **{f"\\{name}": _letter(name, "SMALL") for name in sorted(GREEK)},
+    **{f"\\{name.capitalize()}": _letter(name, "CAPITAL") for name in sorted(GREEK)},
 }
-
-
-# -- What completes a half-typed line: commands, settings, names, functions, what libraries have,
-# data files and letters.
-
-
-_COMMAND = re.compile(r"\s*:(\w*)\Z")
-_ARGUMENT = re.compile(r"\s*:(\w+)\s+(.*)\Z", re.DOTALL)
-_LETTER = re.compile(r"\\(\^?\w*)\Z")
-_DATA = re.compile(r"@([^\s;@]*)\Z")
-_DOTTED = re.compile(r"((?:[^\W\d]\w*\.)*)((?:[^\W\d]\w*)?)\Z")
-_WORDS = ("const", "assert", "import", "from", "def", "lambda")
-
-
-class Offer(NamedTuple):
-    """Text that may take the place of the last characters."""
-
-    text: str
-    replaces: int  # characters before the cursor
-    meta: str = ""  # what it is
-
-
-def offers(before: str, names: Iterable[str] = ()) -> Iterator[Offer]:
-    """Yield what may follow a text, up to the cursor."""
-    if (letter := _LETTER.search(before)) is not None:
-        for name in sorted(LETTERS, key=lambda name: (name != letter[1], name.lower())):
-            if name.startswith(letter[1]):
-                yield Offer(LETTERS[name], len(letter[0]), f"\\{name}")
-        return
-    typed, found = _candidates(before, names)
-    said: dict[str, str] = {}
-    for text, meta in found:
-        if text.startswith(typed):
-            said.setdefault(text, meta)
-    yield from (Offer(text, len(typed), meta) for text, meta in said.items())
-
-
-def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[str, str]]]:
-    """Return what is half typed, and all that may stand there, each with what it is."""
-    if (command := _COMMAND.match(before)) is not None:
-        return command[1], ((name, known.does) for name, known in COMMANDS.items())
-    if (argument := _ARGUMENT.match(before)) is not None:
-        typed, (name, blank, value) = argument[2], argument[2].partition(" ")
-        if argument[1] in ("load", "save"):
-            return typed, (
-                (path, "file") for path in files(typed, PROGRAMS) if inert_lines(path) == path
-            )
-        if argument[1] == "set":
-            return (
-                (value, ((each, "") for each in CHOICES.get(name, ())))
-                if blank
-                else (typed, ((f"{each} ", "") for each in CHOICES))
-            )
-        if argument[1] == "help":
-            topics = (*functions_by_name(), *codes(), *(f":{name}" for name in COMMANDS))
-            return typed, ((each, "") for each in topics)
-    if (data := _DATA.search(before)) is not None:
-        return data[1], (
-            (path, "file")
-            for path in files(data[1], DATA)
-            if inert_lines(path) == path and " " not in path
-        )
-    dotted = _DOTTED.search(before)
-    prefix, start = ("", "") if dotted is None else dotted.groups()
-    if prefix:
-        return start, ((name, "") for name in sorted(names_below(prefix)))
-    own = ((name, "name") for name in sorted(names))
-    roots = ((f"{root}.", "library") for root in sorted(ROOTS))
-    return start, (
-        *own,
-        *sorted(functions_by_name().items()),
-        *((word, "") for word in _WORDS),
-        *roots,
-    ) if start else ()
-
-
-def names_below(prefix: str) -> Iterable[str]:
-    """Return the functions that may be written below a prefix such as "np." or "F."."""
-    try:
-        path = canonical(prefix.removesuffix("."))
-    except KeyError:
-        return ()
-    return (
-        name
-        for name in functions_by_name()
-        if has(path, name) and (path != "numpy.linalg" or hasattr(np.linalg, name))
-    )
-
-
-# -- Offers as prompt_toolkit shows them ---------------------------------------------------------
-
-
-_MOST_OFFERS = 500
+_FILE = re.compile(r"@([^\s;@]*)\Z|\s*:(?:load|save)\s+(.*)\Z")
+_WORD = re.compile(r"(?:\\|^\s*:)?\w+\Z")
 
 
 class Completing(Completer):
-    """Completes by the names that the session has at the moment."""
+    """Completes commands, Greek letters, data files, and names: those that the session has at the
+    moment, and those of functions.
+    """
 
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self.names = names
+    def __init__(self, session: Session, commands: Iterable[str]) -> None:
+        self.session, self.commands = session, commands
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        for number, offer in enumerate(offers(document.text_before_cursor, self.names())):
-            if number == _MOST_OFFERS:
-                return
-            yield Completion(offer.text, start_position=-offer.replaces, display_meta=offer.meta)
+        before = document.text_before_cursor
+        if (file := _FILE.search(before)) is not None:
+            typed = Document(file[1] or file[2] or "")
+            return PathCompleter(expanduser=True).get_completions(typed, complete_event)
+        word = _WORD.search(before)
+        if word is None:
+            return ()
+        start = word[0].lstrip()
+        known = {
+            **{name: name for name in (*self.session.known_names(), *sorted(function_names()))},
+            **{f":{name}": f":{name}" for name in self.commands},
+            **LETTERS,
+        }
+        found = [known[start]] if start in LETTERS else []
+        found += [text for typed, text in known.items() if typed.startswith(start)]
+        return [Completion(text, -len(start)) for text in dict.fromkeys(found)]
 
 
-_STYLE = Style.from_dict({"prompt": "bold ansicyan", "more": "ansibrightblack"})
-_ENDS = frozenset({"quit", "exit", "quit()", "exit()"})
-
-
-def make_prompt(
-    session: Session, history: Path | None, styled: bool, **streams: Any
-) -> PromptSession[str]:
-    """Return what reads from the terminal, or from the streams of a test."""
-    return PromptSession(
-        history=InMemoryHistory() if history is None else FileHistory(str(history)),
-        completer=Completing(session.known_names), complete_while_typing=False,
-        style=_STYLE if styled else None, color_depth=None if styled else ColorDepth.DEPTH_1_BIT, multiline=True,
-        key_bindings=keys(session.known_names), enable_open_in_editor=False,
-        prompt_continuation=lambda width, number, soft: FormattedText([("class:more", ("" if soft else "...").ljust(width))]), **streams,
-    )  # fmt: skip
-
-
-def keys(names: Any) -> KeyBindings:
+def keys(completer: Completer) -> KeyBindings:
     """Enter submits what is complete; Alt-Enter begins a line.
 
     Tab completes, and indents where nothing is to be completed.
@@ -226,51 +108,39 @@ def keys(names: Any) -> KeyBindings:
     @bindings.add("tab", filter=~has_completions)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        document = buffer.document
-        if not document.current_line_before_cursor.strip():
+        if not buffer.document.current_line_before_cursor.strip():
             buffer.insert_text("    ")
             return
-        found = [*offers(document.text_before_cursor, names())]
-        exact = (
-            bool(found)
-            and document.text_before_cursor.endswith(found[0].meta)
-            and found[0].meta.startswith("\\")
-        )
-        if len(found) == 1 or exact:
-            buffer.delete_before_cursor(found[0].replaces)
-            buffer.insert_text(found[0].text)
+        found = [*completer.get_completions(buffer.document, CompleteEvent())]
+        if len(found) == 1:
+            buffer.apply_completion(found[0])
         elif found:
-            buffer.start_completion(select_first=False, insert_common_part=True)
+            buffer.start_completion(insert_common_part=True)
 
     return bindings
 
 
-def talk(session: Session, history: Path | None, **streams: Any) -> int:
+def talk(session: Session, history: Path | None, commands: Iterable[str], **streams: Any) -> int:
     """Read, compute and show until the end; the exit code is that of a session, whose mistakes are
     told where they are made.
     """
-    reader = make_prompt(session, history, is_styled(session.settings.color), **streams)
-    warming = threading.Thread(target=_warm, args=(session.settings.check,), daemon=True)
-    warming.start()
+    completer = Completing(session, commands)
+    reader: PromptSession[str] = PromptSession(
+        history=InMemoryHistory() if history is None else FileHistory(str(history)),
+        completer=completer, complete_while_typing=False, multiline=True,
+        key_bindings=keys(completer), enable_open_in_editor=False,
+        prompt_continuation=lambda width, number, soft: "... ".rjust(width), **streams,
+    )  # fmt: skip
     while not session.ends:
         try:
-            text = reader.prompt(FormattedText([("class:prompt", f"{session.line + 1}> ")]))
+            text = reader.prompt(f"{session.line + 1}> ")
             word = text.strip()
-            if (word in _ENDS and word not in session.known_names()) or word in ("help", "?"):
-                text = ":quit" if word in _ENDS else ":help"
+            if word in ("quit", "exit") and word not in session.known_names():
+                text = ":quit"
             if word:
-                # two threads that import modules which import each other may see half of one
-                warming.join()
                 session.feed(text)
         except KeyboardInterrupt:
             continue  # what was typed is dropped, as in a shell
         except EOFError:
             break
     return FINE
-
-
-def _warm(check: bool) -> None:
-    """Import what the first Tab and the first line need, while something is typed."""
-    functions_by_name()
-    if check:
-        import_module("gradcli.check.crosscheck")

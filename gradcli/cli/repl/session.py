@@ -8,140 +8,54 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.inputs import limits_of
+from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import Writer, put_text, say
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Source, UsageError, text_lines
-from gradcli.language.python_hints import Output
+from gradcli.errors import GradcliError, Source, text_lines
+from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query
-from gradcli.limits import DEFAULT, Limits
+from gradcli.limits import DEFAULT
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
-from gradcli.query.options import Options, names_of
+from gradcli.query.options import Options
 
-# -- What has been typed and is in force: plain data, of which a program is made again, in a
-# session or as a file.
-#
-# ``_`` is text, which stands for the last query, in brackets, or for its value.
-
-
-_LAST = re.compile(r"""(?<![\w.])_(?!\w)|'[^'\n]*'|"[^"\n]*"|\#.*""")
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")
-_LONGEST = 2_000  # characters of an expression that "_" stands for; beyond, it is a value
-_MOST = 10_000  # entries of a value that "_" stands for
+_OF_SESSION = "  # the last result"  # of lines that are no one's but the session's
+_OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 
 
 class Entry(NamedTuple):
     """A logical line that has run without an error.
 
-    text   with what "_" stood for in its place
     binds  whether others build on it: a binding, a definition, an import
     """
 
     text: str
     binds: bool
 
-    @property
-    def counts(self) -> bool:
-        """Return whether a program that is made again needs it: random numbers are drawn in the
-        order of the program, by queries, too.
-        """
-        return self.binds or _DRAWS.search(self.text) is not None
-
-
-class State(NamedTuple):
-    """Entries in order, what "_" stands for, its value as text, the last query, as `:explain` takes
-    it, and the state before the last entry.
-    """
-
-    entries: tuple[Entry, ...] = ()
-    last: str | None = None
-    value: str | None = None
-    query: str | None = None
-    before: State | None = None
-
-    def program(self, of: Callable[[Entry], bool] = lambda entry: True) -> str:
-        """Return a program that does what the session has done."""
-        return "".join(f"{entry.text}\n" for entry in self.entries if of(entry))
-
-    def without_last(self, text: str) -> str:
-        """Return a text with what "_" stands for in its place.
-
-        Raises UsageError where there is nothing.
-        """
-        if not mentions_last(text):
-            return text
-        if self.last is None:
-            raise UsageError(
-                "there is no last result, which '_' stands for", help="type an expression first"
-            )
-        last = (
-            self.last
-            if _WORD.fullmatch(self.last) or re.fullmatch(r"[\d.]+", self.last)
-            else f"({self.last})"
-        )
-        return _LAST.sub(lambda found: last if found[0] == "_" else found[0], text)
-
-
-def mentions_last(text: str) -> bool:
-    """Return whether a text speaks of the last result."""
-    return any(found[0] == "_" for found in _LAST.finditer(text))
-
-
-def is_expression(text: str) -> bool:
-    """Return whether a query may be written again in the place of its result: it draws nothing, and
-    is not too long.
-    """
-    return (
-        len(text) <= _LONGEST
-        and not any(sign in text for sign in "\n;#")
-        and not _DRAWS.search(text)
-    )
-
-
-def text_of_value(value: Any) -> str | None:
-    """Return a value as text of the language; None for one that would be too long."""
-    data = np.asarray(value)
-    if data.size > _MOST or data.dtype.kind not in "fiub" or (data.size == 0 and data.ndim > 1):
-        return None
-    return repr(data.tolist())
-
-
-@dataclass
-class Settings:
-    """The settings of a session: those that `:set` changes, and those that hold from the
-    beginning.
-    """
-
-    check: bool = True
-    formula: bool = True
-    digits: int | None = None
-    wrt: str | None = None
-    dialect: str | None = None
-    dtype: str = "float64"
-    color: str = "auto"
-    limit: list[str] = field(default_factory=list)  # raised ones, as of --limit
-
 
 Command = Callable[["Session", str], int | None]  # runs a line that begins with ":"
 
 
 class Session:
-    """A program, and the state that it can be made of again."""
+    """A program, and the lines that it can be made of again."""
 
-    def __init__(self, command: Command, settings: Settings) -> None:
-        self.command, self.settings = command, settings
-        self.state = State()
-        self.program: Program | None = None  # None: to be made again
+    def __init__(self, command: Command, request: ReplRequest) -> None:
+        self.command, self.request = command, request
+        self.limits = limits_of(request)
+        self.entries: tuple[Entry, ...] = ()
+        self.query: str | None = None  # the last one
+        self.made: Program | None = None  # None: to be made again
         self.line = 0  # that was typed last
         self.ends = False
 
@@ -150,7 +64,7 @@ class Session:
 
         An interrupt between two steps ends it, and leaves the session as it was before.
         """
-        before, code = self.state, FINE
+        before, code = (self.entries, self.query), FINE
         for line, part in _parts(text):
             try:
                 is_command = part.lstrip().startswith(":")
@@ -164,7 +78,7 @@ class Session:
                     or FINE,
                 )
             except KeyboardInterrupt:
-                self.take(before)
+                self.reset(*before)
                 put_text("interrupted; all names are as they were before\n")
                 return INTERRUPTED
             except Exception as error:
@@ -176,24 +90,25 @@ class Session:
         self.line += text.rstrip("\n").count("\n") + 1
         return code
 
-    @property
-    def limits(self) -> Limits:
-        return DEFAULT.raise_to(self.settings.limit)
+    def reset(self, entries: tuple[Entry, ...] = (), query: str | None = None) -> None:
+        """Go on from other lines."""
+        self.entries, self.query, self.made = entries, query, None
 
-    # -- statements
-    # ------------------------------------------------------------------------------------------------------
+    def text(self, of: Callable[[Entry], object] = lambda entry: True) -> str:
+        """Return a program that does what the session has done."""
+        return "".join(f"{entry.text}\n" for entry in self.entries if of(entry))
 
-    def make_program(self) -> Program:
+    def program(self) -> Program:
         """Return the program, made again if a line has failed in it."""
-        if self.program is None:
-            programs = Programs(self.limits, self.settings.dtype, dialect=self.settings.dialect)
-            self.program = program = programs.fresh(0, programs.loader(Path()))
-            for statement in program.statements(
-                text_lines(self.state.program(lambda entry: entry.counts)), stream=True
-            ):
+        if self.made is None:
+            programs = Programs(self.limits, self.request.dtype, dialect=self.request.dialect)
+            self.made = program = programs.fresh(0, programs.loader(Path()))
+            # random numbers are drawn in the order of the program, by queries, too
+            lines = self.text(lambda entry: entry.binds or _DRAWS.search(entry.text))
+            for statement in program.statements(text_lines(lines), stream=True):
                 if not isinstance(statement, GradcliError):
                     program.execute(statement)
-        return self.program
+        return self.made
 
     def run_lines(self, text: str, before: int = 0) -> int:
         """Run statements of lines that follow so many others; the exit code that they would
@@ -203,72 +118,54 @@ class Session:
         found = [
             source for source in sources(lines, None, self.limits) if not isinstance(source, Output)
         ]
-        self.make_program().scope.dialect.foresee(lambda: iter(found))
-        writer = Writer("text", self.settings.color, self.settings.digits)
+        self.program().scope.dialect.foresee(lambda: iter(found))
+        writer = Writer("text", self.request.color)
         return max((self._run_source(source, writer) for source in found), default=FINE)
 
     def _run_source(self, source: Source, writer: Writer) -> int:
         """Run the statements of a logical line: all of them come into force, or none."""
-        program, state, settings = self.make_program(), self.state, self.settings
+        if source.text.rstrip().endswith(_OF_SESSION):  # of a saved session: it is in force
+            return FINE
+        program = self.program()
         program.scope.dialect.note(source, program.scope.names)
-        text = state.without_last(
-            source.text.strip() if source.text[:1].isspace() else source.text.rstrip()
-        )
-        if mentions_last(source.text):
-            for statement in parse_statements(Source(f"_ = {state.last}"), self.limits.length):
-                if not isinstance(statement, GradcliError):
-                    program.execute(statement)
-        options = Options(
-            wrt=names_of(settings.wrt), check=settings.check, formula=settings.formula
-        )
-        bound: set[str] = set()
-        code, binds, failed = FINE, False, False
+        options = Options(check=self.request.check)
+        code, binds, failed, last = FINE, False, False, None
         for statement in parse_statements(source, self.limits.length):
             record = run_statement(program, statement, options)
-            if record is not None and not only_follows(statement, record):
+            if record is None:
+                binds = binds or not isinstance(statement, (GradcliError, Assertion))
+                continue
+            if not only_follows(statement, record):
                 writer.write(record)
-            if record is not None and record.error is not None:
+            if record.error is not None:
                 failed, code = True, max(code, code_of(record.error.error))
-            elif isinstance(statement, Query) and record is not None:
-                query, value = self.state.without_last(statement.text), text_of_value(record.value)
-                last = query if is_expression(query) else value
-                state = state._replace(last=last, value=value, query=query)
-            elif not isinstance(statement, (GradcliError, Assertion)):
-                binds = True
-                bound.update(_WORD.findall(statement.text.split("\n")[0].partition("=")[0]))
-            if record is not None and record.error is None and record.failed:
+            elif record.failed:
                 code = max(code, FOUND)
+            if isinstance(statement, Query):
+                last = statement.text, record.value
         if failed:
-            self.program = None
+            self.made = None
             return code
-        if (
-            state.last is not None
-            and state.value is not None
-            and bound.intersection(_WORD.findall(state.last))
-        ):
-            state = state._replace(last=state.value)  # what it was, whatever its names mean now
-        entries = (*state.entries, Entry(text, binds))
-        self.state = state._replace(entries=entries, before=self.state)
+        text = source.text.strip() if source.text[:1].isspace() else source.text.rstrip()
+        self.entries += (Entry(text, binds),)
+        if last is not None:
+            self.query = last[0]
+            self._keep(*last)
         return code
 
-    # -- what commands do
-    # --------------------------------------------------------------------------------------------------
-
-    def take(self, state: State) -> None:
-        """Go on from another state."""
-        self.state, self.program = state, None
-
-    def undo(self) -> str:
-        """Take back the last line that has run. Raises UsageError."""
-        if self.state.before is None:
-            raise UsageError("there is nothing to take back")
-        gone = self.state.entries[-1]
-        self.take(self.state.before)
-        return gone.text
+    def _keep(self, query: str, value: Any) -> None:
+        """Let "_" stand for a query; for its value, where that was drawn at random."""
+        drawn = f"const _ = {np.asarray(value).tolist()}"
+        text = (drawn if _DRAWS.search(query) else f"_ = {query}") + _OF_SESSION
+        for statement in parse_statements(Source(text), self.limits.length):
+            if isinstance(statement, GradcliError):
+                raise statement
+            self.program().execute(statement)
+        self.entries += (Entry(text, True),)
 
     def names(self) -> dict[str, Any]:
         """Return the names that have values, and these; of those that wait for others, None."""
-        scope = self.make_program().scope
+        scope = self.program().scope
         found: dict[str, Any] = {}
         for name in [*scope.names]:
             if name == "_" or name.startswith("_ "):
@@ -281,19 +178,7 @@ class Session:
 
     def known_names(self) -> list[str]:
         """Return names for completion, without computing anything."""
-        if self.program is None:
-            return sorted({*_WORD.findall(self.state.program(lambda entry: entry.binds))})
-        scope = self.program.scope
-        return sorted(
-            {
-                *scope.names,
-                *scope.functions,
-                *scope.objects,
-                *scope.imported,
-                *scope.dialect.seen.roots,
-            }
-            - {"_"}
-        )
+        return sorted({*_WORD.findall(self.text(lambda entry: entry.binds))} - {"_"})
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
@@ -309,3 +194,28 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
             if number < len(lines):
                 yield number, line
             begin = number + 1
+
+
+def is_complete(text: str) -> bool:
+    """Return whether Enter submits: no bracket is open, no block has begun, and no line ends with a
+    backslash.
+
+    A block of Python ends at an empty line. Too many closing brackets are complete: their error is
+    told.
+    """
+    lines = text.split("\n")
+    if text.lstrip().startswith(":"):
+        return True
+    if lines[-1].endswith("\\") and "#" not in lines[-1]:
+        return False
+    found = _OPEN_WORDS.findall(text)
+    if sum((word in "([") - (word in ")]") for word in found) > 0 and len(text) < DEFAULT.length:
+        return (
+            not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()
+        )  # two empty lines give up
+    heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
+    return (
+        not heads
+        or not lines[-1].strip()
+        or (heads[-1] < len(lines) - 1 and not lines[-1][:1].isspace() and len(lines) > 1)
+    )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,6 @@ from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import write_whole
-
-_KEY = re.compile(r'"expect"[ \t]*:[ \t]*')
-_DECODER = json.JSONDecoder()
 
 Result = Callable[[str, str, int], Record]  # of a line, of a file, with this number
 
@@ -35,8 +30,8 @@ def update(paths: Iterable[str], result: Result) -> None:
 
 
 def _update(path: str, result: Result) -> tuple[int, int]:
-    """Return how many records of a file were changed, of how many; every other byte stays
-    as it is.
+    """Return how many records of a file were changed, of how many; other lines stay as
+    they are.
     """
     content = _content(path)
     old = content.decode("utf-8", "surrogateescape").split("\n")
@@ -76,19 +71,11 @@ def _with_expectation(record: Record, line: str) -> str:
         or _is_wrong(record)
     ):
         return line
-    before = json.loads(line).get("expect")
-    expect = _expectation(record, before or {})
-    if expect == before:
+    given = json.loads(line)
+    expect = _expectation(record, given.get("expect") or {})
+    if expect == given.get("expect"):
         return line
-    text = json.dumps(expect, ensure_ascii=False)
-    for key in _KEY.finditer(line):
-        with suppress(ValueError):
-            _, stop = _DECODER.raw_decode(line, key.end())
-            changed = line[: key.end()] + text + line[stop:]
-            if json.loads(changed).get("expect") == expect:  # not that of an inner object
-                return changed
-    body = line[: line.rindex("}")].rstrip()
-    return f'{body}, "expect": {text}{line[len(body) :]}'
+    return json.dumps({**given, "expect": expect}, ensure_ascii=False)
 
 
 def _expectation(record: Record, before: dict[str, Any]) -> dict[str, Any]:

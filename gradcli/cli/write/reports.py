@@ -5,17 +5,18 @@ those in files; and its progress.
 from __future__ import annotations
 
 import io
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from threading import Timer
-from typing import Any, Self
+from shutil import get_terminal_size
+from typing import Self
 
 from gradcli.cli.inputs import assignment
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.results import is_styled, prepare, report_outcome
+from gradcli.cli.write.results import hint, is_styled, prepare, report_outcome
 from gradcli.errors import UsageError, one_of
 from gradcli.files.settings import Settings
 from gradcli.inert import one_line
@@ -170,26 +171,22 @@ class Progress:
         self.checked = self.bad = 0
         self.suite = ""
         self.started = time.monotonic()
-        self.display: Any = None
-        self.timer = Timer(_PATIENCE, self._show) if wanted else None
+        self.next = self.started + _PATIENCE if wanted else math.inf  # when it is shown
+        self.shown = ""
 
     def add(self, outcome: Outcome) -> None:
         self.checked += 1
         self.bad += outcome.bad
         self.suite = outcome.suite
+        self.show()
+        if outcome.bad:  # of which something is said in its place
+            self.clear()
 
     def __enter__(self) -> Self:
-        if self.timer is not None:
-            self.timer.daemon = True
-            self.timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
-            self.timer.join()
-        if self.display is not None:
-            self.display.stop()
+        self.clear()
 
     def line(self) -> str:
         parts = [
@@ -199,32 +196,17 @@ class Progress:
         ]
         return ", ".join(part for part in parts if part) + f"  {one_line(self.suite, 40)}"
 
-    def _show(self) -> None:
-        from rich.live import Live
-        from rich.spinner import Spinner
+    def show(self) -> None:
+        if time.monotonic() >= self.next:
+            self.clear()
+            self.shown = one_line(self.line(), get_terminal_size().columns - 1)
+            self.next = time.monotonic() + 1 / 8
+            hint(self.shown)
 
-        from gradcli.cli.write.terminal import console, plain_text
-
-        spinner = Spinner(
-            "dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line"
-        )
-
-        def current() -> Spinner:
-            line = plain_text(self.line())
-            line.no_wrap, line.overflow = True, "ellipsis"
-            spinner.update(text=line)
-            return spinner
-
-        display = Live(
-            get_renderable=current,
-            console=console(sys.stderr, forced=False),
-            transient=True,
-            refresh_per_second=8,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        display.start()
-        self.display = display
+    def clear(self) -> None:
+        if self.shown:
+            hint(f"\r{' ' * len(self.shown)}\r")
+            self.shown = ""
 
 
 class ChunkProgress(Progress):
@@ -236,11 +218,9 @@ class ChunkProgress(Progress):
 
     def finish(self) -> None:
         self.checked += 1
+        self.show()
 
     def line(self) -> str:
-        spent = time.monotonic() - self.started
-        left = spent / self.checked * (self.chunks - self.checked) if self.checked else None
-        minutes, seconds = divmod(round(left or 0), 60)
-        return f"{self.checked:,} of {self.chunks:,} chunks" + (
-            "" if left is None else f", {minutes}:{seconds:02} left"
-        )
+        left = (time.monotonic() - self.started) / self.checked * (self.chunks - self.checked)
+        minutes, seconds = divmod(round(left), 60)
+        return f"{self.checked:,} of {self.chunks:,} chunks, {minutes}:{seconds:02} left"

@@ -10,7 +10,6 @@ programs read are made of functions of `gradcli.inert` of their own.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -66,26 +65,20 @@ def say(text: str) -> None:
         print(inert_lines(text), file=sys.stderr, flush=True)
 
 
-_LABEL = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)")
+def hint(text: str) -> None:
+    """Text beside the output that keeps to its line: how far the work is."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def put_rows(text: str) -> None:
-    """Rows, each perhaps of a label and its text; a terminal, or who asks for columns, has their
-    lines broken between words.
-    """
+    """Rows, whose lines are broken between words on a terminal, or for who asks for columns."""
     if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
         put_text(text + "\n")
         return
     from gradcli.cli.write.terminal import console, plain_text, put_lines
 
-    terminal = console(sys.stdout, forced=False)
-    for row in text.split("\n"):
-        label = _LABEL.match(row)
-        wide = label is not None and label.end() > terminal.width // 2  # too narrow for two columns
-        line = re.sub(r"(?<=\S) {2,}", "  ", row, count=1) if wide else row
-        put_lines(
-            terminal, plain_text(line), label.end() if label is not None and not wide else None
-        )
+    put_lines(console(sys.stdout, forced=False), plain_text(text))
 
 
 _PICTURES = ("svg", "html", "mermaid")

@@ -1,7 +1,5 @@
 """``--save NAME=FILE``: arrays to files, in the format that the suffix says, written whole or not
-at all.
-
-Of ``eval`` they are gradients or the value; of ``check`` the masks of their wrong entries.
+at all: gradients or the value.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain
 from gradcli.report.records import Failure, Record
-from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import (
     cannot_write,
     discard,
@@ -109,10 +106,13 @@ class SavedArrays:
                 UsageError(said, help="evaluate one expression to save of it")
             )
             return
-        arrays = _arrays_of(record, self.targets, _array_of)
-        if record.error is None:
-            self.saved_from = record
-        for name in arrays:
+        try:
+            _write_all(self.targets, {name: _array_of(record, name) for name in self.targets})
+        except GradcliError as error:
+            record.error = Failure.of(error)
+            return
+        self.saved_from = record
+        for name in self.targets:
             what = (
                 "the value"
                 if name == "value"
@@ -155,47 +155,6 @@ def _leave_out(record: Record, name: str) -> None:
 
 def _where(path: str, name: str) -> str:
     return f"in {path}:{name}" if _suffix(path) == ".npz" else f"in {path}"
-
-
-def save_masks(record: Record, targets: dict[str, str]) -> None:
-    """Write which entries are wrong, of the gradients (or of the value) or of claims about them."""
-    for name, mask in _arrays_of(record, targets, _mask).items() if record.error is None else ():
-        where = _where(targets[name], name)
-        record.warnings.append(
-            f"the mask of the wrong entries of {name} is {where}: {int(mask.sum())} of {mask.size}"
-        )
-
-
-def _arrays_of(
-    record: Record, targets: dict[str, str], array_of: Callable[[Record, str], np.ndarray]
-) -> dict[str, np.ndarray]:
-    """The arrays of a record that are written; none where one cannot be, whose error is then the
-    record's.
-    """
-    try:
-        arrays = {name: array_of(record, name) for name in targets}
-        _write_all(targets, arrays)
-    except GradcliError as error:
-        record.error = Failure.of(error)
-        return {}
-    return arrays
-
-
-def _mask(record: Record, name: str) -> np.ndarray:
-    computed = record.value if name == "value" else (record.grad or {}).get(name)
-    if computed is None or record.check is None:
-        raise UsageError(f"--save {name}: the result has no gradient of '{name}'")
-    mask = np.zeros(np.shape(computed), dtype=bool)
-    part = record.check.value if name == "value" else record.check.variables.get(name)
-    if part is not None and part.mask is not None:
-        mask |= part.mask
-    for claim in record.check.claims:
-        if claim.of == name and claim.verdict is Verdict.MISMATCH:
-            if claim.mask is not None:
-                mask |= claim.mask
-            else:  # wrong as a whole, or elsewhere at this entry
-                mask[... if claim.worst is None else claim.worst.index] = True
-    return mask
 
 
 def _write_all(targets: dict[str, str], arrays: Arrays) -> None:

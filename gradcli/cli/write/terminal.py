@@ -195,18 +195,18 @@ def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
 
 
 def show_error(console: Console, rendered: str) -> None:
-    """An error with its head and carets coloured; only lines of the source keep to one line."""
-    for line in rendered.split("\n"):
+    """An error or a finding with its head and carets coloured; only lines of the source keep to one
+    line.
+    """
+    for number, line in enumerate(rendered.split("\n")):
         styled, said = plain_text(line), line.lstrip()
-        if line.startswith("error["):
-            styled.stylize("bold red", 0, line.index("]") + 1)
-        elif said.startswith(("|", "=", "-->")) and "^" in line:
+        if not number:
+            styled.stylize("bold red", 0, line.find(":"))
+        elif said.startswith("|") and "^" in line:
             styled.stylize("red", line.index("^"))
         elif said.startswith("= help"):
             styled.stylize("cyan", line.index("=") + 2, line.index(":"))
-        if line.startswith("error[") or (
-            said.startswith("=") and not said.startswith("= repeat: ")
-        ):
+        if not number or (said.startswith("=") and not said.startswith("= repeat: ")):
             put_lines(console, styled)
         else:
             console.print(styled, soft_wrap=True)

@@ -4,7 +4,7 @@ everything that the function does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +36,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, trace_call
 
 TRACED = "the traced function"
+OF_TENSORS = "gradcli"  # whose tensors a function takes
 _MOST_BRANCHES = 4
 _NEARBY = (
     2.0**-20
@@ -70,9 +71,6 @@ class Claims(NamedTuple):
 class Exact:
     """A function as a graph: its leaves by name, the nodes of its results, and what its run at the
     subject's arguments has said.
-
-    Constants that hide a dependence are leaves, too (``trace.hidden``): what they depend on, the
-    graph does not say.
     """
 
     subject: Subject
@@ -90,16 +88,15 @@ class Exact:
         along  a direction, by names: then the claims are about the Hessian times it
         """
         try:
-            root = self.sum(seeds) if along is None else self._slope(self.sum(seeds), along)
+            root = self._sum(seeds) if along is None else self._slope(self._sum(seeds), along)
         except (GradcliError, *OUTSIDE):
             return None
-        found = self.judge(root, claims)
+        found = self._judge(root, claims)
         if found is None:
             return None
-        check, _ = found
         return {
-            claim.of: part_of(claim, check.variables.get(claim.of), claims.numbers[claim.of])
-            for claim in check.claims
+            claim.of: _part_of(claim, found.variables.get(claim.of), claims.numbers[claim.of])
+            for claim in found.claims
         }
 
     @cached_property
@@ -115,9 +112,9 @@ class Exact:
         with np.errstate(all="ignore"):
             return backward(reachable(cotangents), cotangents, targets, self.values.__getitem__)
 
-    def judge(self, root: Expr, claims: Claims) -> tuple[Check, Floats] | None:
-        """The verdict on claims about the gradient of a node that is one number, and that gradient;
-        None where there is none.
+    def _judge(self, root: Expr, claims: Claims) -> Check | None:
+        """The verdict on claims about the gradient of a node that is one number; None where there
+        is none.
         """
         scope, leaves = self.scope(self.subject.floats), self.trace.leaves
         try:
@@ -158,7 +155,7 @@ class Exact:
         if room is not None:
             for claim in check.claims:
                 room.judge(claim)
-        return (check, grad) if len(check.claims) == len(claims.numbers) else None
+        return check if len(check.claims) == len(claims.numbers) else None
 
     def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
         """The function on the branches that its code in Python would take but for rounding in a
@@ -171,7 +168,7 @@ class Exact:
         found = []
         for text, indices in turned:
             with suppress(REFUSED):
-                passage = Passage(turned=indices, placing=False)
+                passage = Passage(turned=indices)
                 _, nodes, trace = run_at(self.subject, self.run, self.subject.floats, passage)
                 if not trace.opaque and len(nodes) == len(self.results):
                     found.append((text, Exact(self.subject, self.run, trace, nodes, passage)))
@@ -224,22 +221,18 @@ class Exact:
     def scope(self, floats: Floats) -> Scope:
         """The values of the leaves, at these numbers of the arguments, exactly."""
         scope = Scope()
-        scope.graph = self.trace.graph
+        scope.graph, scope.in_passing = self.trace.graph, True
         values = {
             self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()
-        }
-        values |= {
-            leaf: self.trace.constants[number].astype(np.float64)
-            for number, leaf in self.trace.hidden.items()
         }
         for leaf, array in values.items():
             scope.values[leaf] = array[()]
             scope.names[leaf.payload.name] = leaf
         return scope
 
-    def sum(self, seeds: Seeds) -> Expr:
+    def _sum(self, seeds: Seeds) -> Expr:
         """The one number that the gradient is of."""
-        return self.add(zip(self.results, seeds, strict=True))
+        return self._add(zip(self.results, seeds, strict=True))
 
     def _slope(self, root: Expr, along: Floats) -> Expr:
         """The derivative of that number in a direction, whose gradient is the Hessian times the
@@ -250,9 +243,9 @@ class Exact:
             (derive("vjp", root, leaves[name], ones_like(root)), direction)
             for name, direction in along.items()
         )
-        return self.add(slopes)
+        return self._add(slopes)
 
-    def add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
+    def _add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
         """The sum of all entries of nodes with weights."""
         add, total = find("sum"), None
         for node, weights in terms:
@@ -291,25 +284,22 @@ def _exact(subject: Subject, run: Run, held: dict[str, None]) -> Exact | None:
     here = _believe(subject, run, subject.floats, held)
     if here is None:
         return None
-    found = [_hidden_constants(subject, here, floats) for floats in _nearby(subject.floats)]
-    known = [numbers for numbers in found if numbers is not None]
+    found = [_hides_nothing(subject, here, floats) for floats in _nearby(subject.floats)]
+    known = [whole for whole in found if whole is not None]
     if not known:
         return here if here.other_ways(here._precision) else None
-    hidden = sorted({number for numbers in known for number in numbers})
-    if not hidden:
-        return here
-    return _believe(subject, run, subject.floats, held, hidden) if here.passage.exits else None
+    return here if all(known) else None
 
 
-def _hidden_constants(subject: Subject, here: Exact, floats: Floats) -> list[int] | None:
-    """The constants of a trace that are others at these numbers; None if the function does
-    something else there.
+def _hides_nothing(subject: Subject, here: Exact, floats: Floats) -> bool | None:
+    """Return whether the constants of a trace are the same at these numbers; None if the function
+    does something else there.
     """
     try:
         there = _believe(subject, here.run, floats, {})
     except REFUSED:
         return None
-    return None if there is None else here.trace.differing(there.trace)
+    return None if there is None else here.trace.has_constants_of(there.trace)
 
 
 def _nearby(floats: Floats) -> list[Floats]:
@@ -332,7 +322,7 @@ def _nearby(floats: Floats) -> list[Floats]:
 
 
 def run_at(
-    subject: Subject, run: Run, floats: Floats, passage: Passage, hiding: Collection[int] = ()
+    subject: Subject, run: Run, floats: Floats, passage: Passage
 ) -> tuple[list[Any], list[Expr], Trace]:
     """The results of a run at these numbers, their nodes, and its trace.
 
@@ -345,17 +335,15 @@ def run_at(
         return run({name: x.apply_op(clone, (x,), {}) for name, x in inputs.items()}, passage)
 
     with enable_grad():
-        results, trace = trace_call(whole, [], list(inputs.values()), list(inputs), hiding)
+        results, trace = trace_call(whole, [], list(inputs.values()), list(inputs))
     return results, [trace.node_of(result) for result in results], trace
 
 
-def _believe(
-    subject: Subject, run: Run, floats: Floats, held: dict[str, None], hiding: Collection[int] = ()
-) -> Exact | None:
+def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None]) -> Exact | None:
     """The trace at these numbers, if it gives the function's own value."""
     wanted, passage = subject.numbers(floats), Passage()
     try:
-        results, nodes, trace = run_at(subject, run, floats, passage, hiding)
+        results, nodes, trace = run_at(subject, run, floats, passage)
     finally:
         held |= passage.held
     if trace.opaque or len(results) != len(wanted):
@@ -396,7 +384,7 @@ def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], o
         return bool(np.allclose(one, other, rtol=room, atol=room * size + off, equal_nan=True))
 
 
-def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
+def _part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
     """The verdict on a claim, as that on the gradient by a name."""
     part = VariableCheck(
         claim.verdict,
@@ -404,7 +392,6 @@ def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> Var
         entries=(said.size, said.size),
         worst=claim.worst,
         reason=claim.reason,
-        mask=claim.mask,
     )
     part.wrong = 0 if claim.wrong is None else claim.wrong[0]
     if engine is not None:
@@ -426,6 +413,8 @@ def _runs_of(subject: Subject, by: str | None) -> list[Run]:
     """
     if by == "jax":
         return [_jax(subject)]
+    if by == OF_TENSORS:
+        return [lambda tensors, _: subject(instead=tensors)]
     run, making = (_torch(subject), new_tensors) if by == "torch" else (_numpy(subject), new_arrays)
 
     def with_new_arrays(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:

@@ -33,7 +33,6 @@ _IN_PLACE = (
 )  # methods of arrays that are not NumPy's function of their name
 
 _OF_FORM = ("shape", "ndim", "size", "dtype")
-_ORDERED = ("ravel", "reshape")  # which take an order, as methods do
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
@@ -77,12 +76,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(
         self, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        if (
-            keywords.get("order") is not None
-            and function.__name__ in _ORDERED
-            and isinstance(arguments[0], Traced)
-        ):
-            return getattr(arguments[0], function.__name__)(*arguments[1:], **keywords)
         return self.trace_result(
             function_on_tensors(self.tensor, function, types, *_plain((arguments, keywords)))
         )
@@ -158,7 +151,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return np.copy(self.ravel(order))
 
     def ravel(self, order: str = "C") -> Any:
-        return np.ravel(np.transpose(self) if self._by_columns(order) else self)
+        _refuse_order(order)
+        return np.ravel(self)
 
     def astype(self, dtype: Any, **keywords: Any) -> Any:
         kind = np.dtype(dtype)
@@ -172,26 +166,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         self[...] = value
 
     def reshape(self, *shape: Any, order: str = "C", **keywords: Any) -> Any:
-        wanted = shape if len(shape) > 1 else shape[0]
-        if not self._by_columns(order):
-            return np.reshape(self, wanted, **keywords)
-        return np.transpose(
-            np.reshape(
-                np.transpose(self),
-                tuple(wanted)[::-1] if np.iterable(wanted) else wanted,
-                **keywords,
-            )
-        )
-
-    @staticmethod
-    def _by_columns(order: str) -> bool:
-        """Return whether entries are read with the first index moving first.
-
-        Raises ValueError where that hangs on the memory.
-        """
-        if order not in "CF":
-            raise ValueError("the order of the memory of a traced array")
-        return order == "F"
+        _refuse_order(order)
+        return np.reshape(self, shape if len(shape) > 1 else shape[0], **keywords)
 
     def transpose(self, *axes: Any) -> Any:
         return np.transpose(self, axes if len(axes) > 1 else axes[0] if axes else None)
@@ -205,6 +181,12 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if name in _IN_PLACE or not (hasattr(np.ndarray, name) and hasattr(np, name)):
             raise AttributeError(name)
         return partial(getattr(np, name), self)
+
+
+def _refuse_order(order: str) -> None:
+    """Raise ValueError for entries in another order than that of the indices."""
+    if order != "C":
+        raise ValueError("the order of the memory of a traced array")
 
 
 def _plain(value: Any) -> Any:

@@ -281,12 +281,6 @@ def class_of(name: str, library: str) -> Class | Refused | None:
     return _CLASSES.get(library, {}).get(name)
 
 
-def classes(library: str) -> list[str]:
-    """The names of a library's classes that are taken."""
-    load()
-    return [name for name, found in _CLASSES.get(library, {}).items() if isinstance(found, Class)]
-
-
 # -- What stops gradients where it was written: conversions to plain numbers, and copies that no
 # graph records.
 

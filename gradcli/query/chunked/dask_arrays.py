@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from gradcli.chunks.stages import Stage
-from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
+from gradcli.errors import InputTypeError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.cutting import Uncut
@@ -23,7 +22,6 @@ from gradcli.query.specialized import Settings, Spec
 
 Given = dict[str, Any]
 _SEED = ""  # its name among those of the values
-_IN_ONE = "rechunk(-1) of the arrays makes one chunk, if memory holds it"
 
 
 def lazily(
@@ -31,8 +29,8 @@ def lazily(
 ) -> tuple[Any, dict[str, Any]]:
     """The value of a function and its gradients, as arrays of Dask's.
 
-    One axis is cut, in every array that has it; what moves entries along it, Dask does. Raises
-    UsageError for arrays that are cut otherwise, and for what needs all chunks at once.
+    One axis is cut, in every array that has it. Raises UsageError for arrays that are cut
+    otherwise, and for what needs all chunks at once.
     """
     given = {name: _as_floats(value, settings.float_dtype) for name, value in bindings.items()}
     if seed is not None:
@@ -42,7 +40,6 @@ def lazily(
     axes = _axes(given)
     given, extents = _unify_chunks(given, axes)
     program = _program(settings, given, axes, sum(extents), state)
-    _hold_lengths(program, extents, axes)
     tasks = _Tasks(program, extents, given, given.get(_SEED))
     tasks.go()
     value, *gradients = [tasks.result(node) for node in tasks.staged.results]
@@ -54,14 +51,9 @@ def is_lazy(name: str, value: Any) -> bool:
     if not hasattr(value, "__dask_graph__"):
         return False
     if not isinstance(getattr(value, "chunks", None), tuple):
-        kind = type(value).__name__
-        help = (
-            "dask.array.from_delayed makes one"
-            if kind == "Delayed"
-            else f"write {name or 'seed'}.to_dask_array(lengths=True)"
-        )
         raise InputTypeError(
-            f"{_printable_name(name)} is a {kind} of Dask's, not an array", help=help
+            f"{_printable_name(name)} is a {type(value).__name__} of Dask's, not an array",
+            help="x.to_dask_array(lengths=True) or dask.array.from_delayed makes one",
         )
     return True
 
@@ -91,24 +83,19 @@ def _axes(given: Given) -> dict[str, int]:
             )
         cut = [axis for axis, count in enumerate(value.numblocks) if count > 1]
         if len(cut) > 1:
-            axis = max(cut, key=lambda axis: value.shape[axis])
-            whole = {other: -1 for other in cut if other != axis}
             raise UsageError(
                 f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, and "
                 "one axis can be",
-                help=f"{name or 'seed'}.rechunk({whole}) is cut along axis {axis} alone",
+                help=f"{name or 'seed'}.rechunk({{{cut[0]}: -1}}) is not cut along axis {cut[0]}",
             )
         if cut:
             axes[name] = cut[0]
-    lengths = {name: given[name].shape[axis] for name, axis in axes.items()}
-    if len(set(lengths.values())) > 1:
-        longest = max(lengths, key=lambda name: lengths[name])
-        other = next(name for name in lengths if lengths[name] != lengths[longest])
+    lengths = {given[name].shape[axis] for name, axis in axes.items()}
+    if len(lengths) > 1:
         raise UsageError(
-            f"{_printable_name(longest)} is cut along an axis of {lengths[longest]:,} entries, "
-            f"and {_printable_name(other)} along one of {lengths[other]:,}: "
-            "one axis can be cut",
-            help=f"{other or 'seed'}.rechunk(-1) is one chunk",
+            f"arrays are cut along axes of {' and '.join(map(str, sorted(lengths)))} entries: one "
+            "axis can be cut",
+            help="rechunk(-1) makes one chunk of an array",
         )
     return axes
 
@@ -150,43 +137,13 @@ def _program(
         name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)
     }
     try:
-        return program_of(settings, values, length, seed, state, known, moves=True)
+        return program_of(settings, values, length, seed, state, known)
     except Uncut as reason:
-        help = _other_chunks(settings, values, state, known)
-        raise UsageError(f"this cannot be computed chunk by chunk: {reason}", help=help) from None
-
-
-def _other_chunks(
-    settings: Settings, values: Sequence[Spec], state: int | None, known: Mapping[str, Any]
-) -> str:
-    """The cut along another axis that would do, in words; if there is none, what does
-    without any.
-    """
-    cut = [value for value in values if value.axis is not None]
-    for first in cut[:1] if len(cut) == 1 else ():
-        for axis, extent in enumerate(first.shape):
-            if axis == first.axis or extent < 2:
-                continue
-            others = [value._replace(axis=axis) if value is first else value for value in values]
-            with suppress(Uncut, GradcliError):
-                program_of(settings, others, extent, None, state, known, moves=True)
-                return (
-                    f'{first.name}.rechunk({{{first.axis}: -1, {axis}: "auto"}}) is cut where '
-                    "it can be"
-                )
-    return f"{cut[0].name if cut else 'seed'}.rechunk(-1) is one chunk, if memory holds it"
-
-
-def _hold_lengths(program: Program, extents: Sequence[int], axes: Mapping[str, int]) -> None:
-    """Raise UsageError if there are fewer entries somewhere along the cut than chunks."""
-    shortest = min(program.stages.staged.lengths)
-    if axes and shortest < len(extents):
-        name = next(iter(axes))
-        what = f"{len(extents)} chunks, and {shortest} entries along the cut that are computed with"
+        cut = next(iter(axes), "") or "seed"
         raise UsageError(
-            f"there are {what}",
-            help=f"{name or 'seed'}.rechunk({{{axes[name]}: ...}}) has fewer, or -1 in one chunk",
-        )
+            f"this cannot be computed chunk by chunk: {reason}",
+            help=f"cut another axis, or none: {cut}.rechunk(-1) is one chunk, if memory holds it",
+        ) from None
 
 
 # -- tasks
@@ -219,37 +176,13 @@ class _Tasks(Walk):
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
         found = []
         for i in range(self.count):
-            own = {length: parts[i] for length, parts in self.parts.items()}
-            found.append(self.call(of_chunk, len(stage.outputs), self.sent, number, own, inputs[i]))
+            start, stop = self.ends[i]
+            found.append(
+                self.call(of_chunk, len(stage.outputs), self.sent, number, stop - start, inputs[i])
+            )
         for place, node in enumerate(stage.cut, len(stage.folds)):
             self.results[node] = [chunk[place] for chunk in found]
         return found
-
-    def move(self, node: Expr) -> None:
-        """Move entries from chunk to chunk, by functions of NumPy's, which Dask takes over.
-
-        Raises UsageError where it does not.
-        """
-        assert node.op is not None
-        operands = [
-            self.cut[o] if o in self.cut else self.result(o) for o in node.operands if o is not None
-        ]
-        size = max(1, math.prod(node.shape) * self.dtype.itemsize // self.count)
-        with import_module("dask").config.set({"array.chunk-size": size}):  # of arrays of zeros
-            try:
-                moved = node.op.forward(*operands, **node.static)
-            except NotImplementedError as error:
-                raise UsageError(
-                    f"Dask has no {node.op.name} of such chunks: "
-                    f"{text_lines(str(error).strip(), keepends=False)[0]}",
-                    help=_IN_ONE,
-                ) from None
-        axis = self.staged.axis_of(node)
-        if axis is None:
-            self.known[node] = self.delayed(moved)
-        else:
-            whole = dict.fromkeys(range(len(node.shape)), -1)
-            self.cut[node] = moved.rechunk({**whole, axis: self.parts[node.shape[axis]]})
 
     def result(self, node: Expr) -> Any:
         """A result as an array of Dask's."""
@@ -258,8 +191,7 @@ class _Tasks(Walk):
             (value,) = self.common([node])
             return da.from_delayed(value, node.shape, self.dtype)
         shapes = [
-            (*node.shape[:axis], extent, *node.shape[axis + 1 :])
-            for extent in self.parts[node.shape[axis]]
+            (*node.shape[:axis], stop - start, *node.shape[axis + 1 :]) for start, stop in self.ends
         ]
         chunks = [
             da.from_delayed(chunk, shape, self.dtype)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
@@ -31,24 +32,18 @@ class Here:
         """The result of one call."""
         return function(*arguments)
 
-    def each(
-        self, tasks: Iterable[tuple[int, Callable[..., Any], tuple[Any, ...]]]
-    ) -> Iterator[tuple[int, Any]]:
-        """The results of tasks (a number, a function and its arguments) with their numbers, in any order; only so many are begun as there
-        are hands for.
+    def each(self, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """The results of tasks (a function and its arguments) in order; only so many are begun as
+        there are hands for.
         """
-        waiting: dict[Future[Any], int] = {}
-        rest = iter(tasks)
+        waiting, rest = deque[Future[Any]](), iter(tasks)
         try:
             while True:
-                while len(waiting) < self.hands + 1 and (task := next(rest, None)) is not None:
-                    number, function, arguments = task
-                    waiting[self.pool.submit(self.once, function, *arguments)] = number
+                while len(waiting) <= self.hands and (task := next(rest, None)) is not None:
+                    waiting.append(self.pool.submit(self.once, *task))
                 if not waiting:
                     return
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield waiting.pop(future), future.result()
+                yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
@@ -99,10 +94,8 @@ class Cluster(Here):
     def _hold_versions(self) -> None:
         """Raise EvaluationError unless all workers have this version of gradcli."""
         ours = import_module("gradcli").__version__
-        try:
+        with self._in_words():
             found = self.client.run(_version)
-        except Exception as error:
-            raise self._lost_error(error) from None
         if not found:
             raise InputError(
                 f"the scheduler at {self.address} has no workers",
@@ -134,22 +127,8 @@ class Cluster(Here):
         except (GradcliError, GeneratorExit, KeyboardInterrupt):
             raise
         except Exception as error:
-            raise self._lost_error(error) from None
-
-    def _lost_error(self, error: Exception) -> EvaluationError:
-        kind, said = type(error).__name__, first_line(error)
-        if kind == "KilledWorker":
-            return EvaluationError(
-                f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it"
-            )
-        if (
-            isinstance(error, OSError)
-            or "Cancelled" in kind
-            or "Closed" in kind
-            or "Timeout" in kind
-        ):
-            return EvaluationError(f"the scheduler at {self.address} is gone: {said}")
-        return EvaluationError(f"a worker failed: {kind}: {said}")
+            said = f"{type(error).__name__}: {first_line(error)}"
+            raise EvaluationError(f"the cluster at {self.address} failed: {said}") from None
 
     def close(self) -> None:
         with contextlib.suppress(Exception):

@@ -5,27 +5,26 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import lru_cache, partial, reduce
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcli.chunks.stages import Extents, Stage, Staged
+from gradcli.chunks.stages import Stage, Staged
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import unreadable
 from gradcli.files.stores import Store, store_at
 from gradcli.graph.nodes import Expr
 from gradcli.ops.cutting import Uncut
 from gradcli.ops.registry import find
-from gradcli.ops.spec import Op
 from gradcli.plans.source import Gradients
 from gradcli.query.chunked.executors import Here
 from gradcli.query.interface import evaluate
 from gradcli.query.specialized import Instance, Settings, Spec, with_deciding
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import Check
 
 # -- What is done for a stage in whatever process does it: the results of one chunk, what chunks
 # come together to, what all have in common.
@@ -34,7 +33,7 @@ from gradcli.report.verdicts import Check, Verdict
 TOGETHER = 8  # results of chunks that come together at once
 
 
-def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[Any]) -> list[Any]:
+def of_chunk(program: Program, stage: int, extent: int, values: Sequence[Any]) -> list[Any]:
     """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to
     the chunk, or where it is read.
     """
@@ -45,26 +44,17 @@ def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[An
         value if value.dtype.kind == "b" else value.astype(dtype, copy=False) for value in values
     ]
     with np.errstate(all="ignore"):
-        found = lowered.staged.chunk_plan(stage, extents)([value[()] for value in values])
+        found = lowered.staged.chunk_plan(stage, extent)([value[()] for value in values])
     return [np.array(part) for part in found]  # a plan writes into its arrays again
 
 
 def fold_parts(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return what the results of neighbouring chunks come together to, two at a time: rounding
-    grows with the logarithm of their number.
-    """
+    """Return what the results of neighbouring chunks come together to."""
     with np.errstate(all="ignore"):
         return [
-            _pairwise(find(name), column)
+            reduce(find(name), column)
             for name, column in zip(names, zip(*parts, strict=True), strict=False)
         ]
-
-
-def _pairwise(function: Op, parts: Sequence[Any]) -> Any:
-    while len(parts) > 1:
-        pairs = [function(*parts[i : i + 2]) for i in range(0, len(parts) - 1, 2)]
-        parts = [*pairs, *parts[len(parts) - len(parts) % 2 :]]
-    return parts[0]
 
 
 def in_common(
@@ -86,19 +76,12 @@ def region(axis: int, start: int | None, stop: int | None) -> tuple[slice, ...]:
     return (*(slice(None),) * axis, slice(start, stop))
 
 
-def parts_of(length: int, extents: Sequence[int]) -> tuple[int, ...]:
-    """The extents of chunks along an axis of another length, in the same proportions."""
-    whole = sum(extents)
-    ends = [end * length // whole for end in accumulate(extents)] if whole else list(extents)
-    return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
-
-
 class Walk:
     """The stages of a program, gone through in order.
 
     Whoever does it says how chunks are computed, and whether functions are called at once or later.
 
-    parts  the extents of the chunks, by the lengths of the axes that are cut
+    ends   of the chunks along the cut, their begin and end
     cut    the nodes that chunks have parts of, each with its array
     known  what all chunks have in common, each with its value
     """
@@ -109,7 +92,6 @@ class Walk:
         self.staged = program.stages.staged
         self.sent: Any = program  # as functions take it
         self.count, self.ends = len(extents), list(pairwise(accumulate(extents, initial=0)))
-        self.parts = {length: parts_of(length, extents) for length in self.staged.lengths}
         self.cut: dict[Expr, Any] = {}
         self.known: dict[Expr, Any] = {}
         for leaf, value in program.stages.take(given, seed):
@@ -131,15 +113,9 @@ class Walk:
         """A value that all chunks take."""
         return value
 
-    def move(self, node: Expr) -> None:
-        """Make a node whose entries go from chunk to chunk."""
-        raise NotImplementedError
-
     def go(self) -> None:
         """Go through all stages."""
         for number, stage in enumerate(self.staged.stages):
-            for node in stage.moved:
-                self.move(node)
             if not stage.outputs:
                 continue
             columns = [self._column(given.node, given.axis) for given in stage.inputs]
@@ -147,7 +123,7 @@ class Walk:
                 number, stage, [[column[i] for column in columns] for i in range(self.count)]
             )
             names = list(stage.folds.values())
-            while names and len(parts) > 1:  # as a tree
+            while names and len(parts) > 1:  # as a tree: rounding grows with the logarithm
                 parts = [
                     self.call(fold_parts, len(names), names, parts[i : i + TOGETHER])
                     for i in range(0, len(parts), TOGETHER)
@@ -161,8 +137,7 @@ class Walk:
         (value,) = self.common([node])
         if axis is None:
             return [self.share(value)] * self.count
-        ends = pairwise(accumulate(self.parts[node.shape[axis]], initial=0))
-        return [value[region(axis, *pair)] for pair in ends]
+        return [value[region(axis, *pair)] for pair in self.ends]
 
     def common(self, wanted: Sequence[Expr]) -> list[Any]:
         """The values of nodes that all chunks have in common."""
@@ -310,19 +285,19 @@ class ChunkRun(Walk):
         return [partial(self.cut[node].read, axis, *ends) for ends in self.ends]
 
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
-        (length,) = self.parts
         tasks = (
-            (i, of_chunk, (self.sent, number, {length: stop - start}, inputs[i])) for i, (start, stop) in enumerate(self.ends)
-        )  # fmt: skip
-        found: list[Any] = [None] * self.count
-        for i, results in self.executor.each(tasks):
+            (of_chunk, self.sent, number, stop - start, inputs[i])
+            for i, (start, stop) in enumerate(self.ends)
+        )
+        found = []
+        for i, results in enumerate(self.executor.each(tasks)):
             for node, array in zip(stage.cut, results[len(stage.folds) :], strict=True):
                 axis = self.staged.axis_of(node)
                 assert axis is not None
                 for name, result in self.named_results():
                     if result is node:
                         self.targets[name](region(axis, *self.ends[i]), array)
-            found[i] = results[: len(stage.folds)]
+            found.append(results[: len(stage.folds)])
             self.told()
         return found
 
@@ -353,10 +328,6 @@ class Described:
     dtype: str
     chunks: tuple[int, ...]
     stamp: tuple[int, ...]
-
-    def first(self, axis: int, count: int) -> Described:
-        """The first entries along one axis."""
-        return replace(self, shape=(*self.shape[:axis], count, *self.shape[axis + 1 :]))
 
     def read(self, axis: int = 0, start: int | None = None, stop: int | None = None) -> np.ndarray:
         """Entries along one axis, whole along the others: all of it, unless some are asked for."""
@@ -401,7 +372,6 @@ class Program:
     seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is
               cut; None without one
     state     of random numbers
-    moves     whether entries may go from chunk to chunk
     """
 
     settings: Settings
@@ -409,7 +379,6 @@ class Program:
     length: int
     seed: tuple[tuple[int, ...], int | None] | None = None
     state: int | None = None
-    moves: bool = False
 
     @property
     def stages(self) -> Lowered:
@@ -424,8 +393,6 @@ def program_of(
     seed: tuple[tuple[int, ...], int | None] | None,
     state: int | None,
     known: Mapping[str, Any],
-    *,
-    moves: bool = False,
 ) -> Program:
     """A program that has stages; values that are known become part of it where they decide what is
     computed.
@@ -434,7 +401,7 @@ def program_of(
     """
 
     def make(values: tuple[Spec, ...]) -> Program:
-        program = Program(settings, values, length, seed, state, moves)
+        program = Program(settings, values, length, seed, state)
         _lower(program)
         return program
 
@@ -457,14 +424,7 @@ class Lowered:
         if seed is not None and axis is not None:
             cut[seed] = axis
         roots = Gradients(made.root, list(made.wrt.values()), seed).roots
-        self.staged = Staged(
-            roots,
-            cut,
-            program.length,
-            program.settings.dtype,
-            made.scope.limits,
-            moves=program.moves,
-        )
+        self.staged = Staged(roots, cut, program.length, program.settings.dtype, made.scope.limits)
         self._leaves = [*made.leaves, *([] if seed is None else [seed])]
 
     def take(self, given: Mapping[str, Any], seed: Any) -> list[tuple[Expr, Any]]:
@@ -499,16 +459,11 @@ def _lower(program: Program) -> Lowered:
 
 
 # -- What of a run past memory is held to the reference: the same program on the first entries along
-# the cut, at once and in chunks.
+# the cut.
 
 
 _ENTRIES = 1 << 10  # that are read along the cut, of all arrays together
 _WHOLE = 1 << 20  # entries of an array that is held to the reference although it is not cut
-_CHUNKS = 3
-_ALIKE = {
-    "float32": 1e-4,
-    "float64": 1e-11,
-}  # of the largest entry: sums are added in another order
 
 
 class NotHeld(Exception):
@@ -528,7 +483,7 @@ def check_of_first(
         for value in run.program.values
         if value.axis is not None
     )
-    count = min(length, max(_CHUNKS, _ENTRIES // max(1, row)))
+    count = min(length, max(1, _ENTRIES // max(1, row)))
     values = {name: _first(run, value, run.axes[name], count) for name, value in run.values.items()}
     seed = None if run.seed is None else _first(run, run.seed, None, count)
     dtype: Any = settings.dtype
@@ -541,24 +496,6 @@ def check_of_first(
         raise NotHeld(error.message) from None
     if whole.check is None:
         raise NotHeld("there is no reference of it")
-    stores = {
-        name: value if (axis := run.axes[name]) is None else run.values[name].first(axis, count)
-        for name, value in values.items()
-    }
-    at_once = max(8, 8 * row * count // _CHUNKS)
-    in_chunks = _in_memory(ChunkRun(settings, stores, seed, run.state, run.executor, at_once))
-    for name, found in {"value": whole.value, **(whole.grad or {})}.items():
-        wanted = np.asarray(found, float)
-        apart = np.abs(np.asarray(in_chunks[name], float) - wanted)
-        if not np.all(
-            (apart <= _ALIKE[settings.float_dtype.name] * np.max(np.abs(wanted), initial=0))
-            | (apart != apart)
-        ):
-            what = "the value" if name == "value" else f"the gradient of {name}"
-            return count, Check(
-                Verdict.MISMATCH,
-                reason=f"{what} of the first {count:,} entries is another in chunks than at once",
-            )
     return count, whole.check
 
 
@@ -574,13 +511,3 @@ def _first(run: ChunkRun, value: Any, axis: int | None, count: int) -> np.ndarra
     if found.size > _WHOLE:
         raise NotHeld("an array that is not cut is large")
     return found
-
-
-def _in_memory(run: ChunkRun) -> dict[str, Any]:
-    """The results of a run that memory holds."""
-    cut = {
-        name: np.empty(shape, run.settings.float_dtype)
-        for name, (shape, axis) in run.results().items()
-        if axis is not None
-    }
-    return run.run({name: array.__setitem__ for name, array in cut.items()}, lambda: None) | cut

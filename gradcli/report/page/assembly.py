@@ -4,12 +4,8 @@ is, and a script that plays it.
 
 from __future__ import annotations
 
-import math
-import struct
-import zlib
-from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -24,14 +20,12 @@ from gradcli.report.explanation import (
     DIGITS,
     LARGEST,
     Contribution,
-    ExplainedGradient,
     ExplainedNode,
     Explanation,
-    count_text,
 )
-from gradcli.report.lines import Line, html_page, short, size, text_of
+from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
-from gradcli.report.shown_explanation import ShownExplanation
+from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
 from gradcli.report.steps import steps_in_html
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
@@ -44,22 +38,16 @@ PHASES = {
     "end": "Gradient",
 }
 _INFIX = frozenset(["+", "-", "*", "/", "**", "@", "^", "<", ">", "<=", ">=", "==", "!="])
-_LISTED = 12  # links, or contributions, beside which further ones are folded
-_MOST_NUMBERS = 200_000  # of arrays that a page writes out
-_ROWS = 24  # of the picture of a long vector, at most
-_ABOVE, _BELOW, _NOT_FINITE = (232, 125, 30), (45, 125, 220), (160, 80, 190)
+_MOST_NUMBERS = 50_000  # of arrays that a page writes out
 
 
 class PlayedStep(NamedTuple):
-    """A step of the player; the last node in its focus is the one whose details are shown, ``part``
-    what is passed back.
-    """
+    """A step of the player; the last node in its focus is the one whose details are shown."""
 
     phase: str
     focus: Sequence[int]
     words: str
     equation: str = ""
-    part: Contribution | None = None
 
 
 class Section:
@@ -69,16 +57,8 @@ class Section:
 
     def __init__(self, explanation: Explanation, digits: int, prefix: str) -> None:
         self.explanation, self.digits, self.prefix = explanation, digits, prefix
-        self.users = explanation.users()
-        self.arrived = explanation.contributions_by_node()
+        self.sheet = Sheet(explanation, digits)
         self.steps = [*self._steps()]
-        self.reached: dict[int, int] = {}  # the steps in which nodes have their whole adjoints
-        for number, step in enumerate(self.steps):
-            if step.phase in ("seed", "backward"):
-                self.reached[step.focus[-1]] = number
-        passed = [(number, step.part) for number, step in enumerate(self.steps) if step.part]
-        self.arriving = group_pairs((each[1].operand, each) for each in passed)
-        self.leaving = group_pairs((each[1].node, each) for each in passed)
         self.most = min(
             LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes))
         )  # entries of an array that is written out
@@ -111,7 +91,7 @@ class Section:
             count[each.operand] += 1
             words, equation = self._backward(each)
             words += self._arrival(each.operand, count[each.operand])
-            yield PlayedStep("backward", (each.node, each.operand), words, equation, each)
+            yield PlayedStep("backward", (each.node, each.operand), words, equation)
         if explanation.gradients:
             leaves = [
                 node.id
@@ -181,7 +161,7 @@ class Section:
         )
 
     def _arrival(self, id: int, number: int) -> str:
-        label, count = self.label(id), len(self.arrived[id])
+        label, count = self.label(id), len(self.sheet.arrived[id])
         if count == 1:
             return f" That is the whole adjoint of {label}."
         if number < count:
@@ -212,10 +192,6 @@ class Section:
                 f"<summary>{summary}</summary><div>{''.join(self._details(node))}</div></details>"
             )
 
-    def link(self, id: int) -> str:
-        text = xml_text(f"{id} {self.label(id, 28)}")
-        return f'<a class="link" href="#{self.prefix}n{id}">{text}</a>'
-
     def _details(self, node: ExplainedNode) -> Iterator[str]:
         text = (
             f"{node.name} = {one_line(node.text or '', 200)}"
@@ -223,114 +199,13 @@ class Section:
             else self.label(node.id, 200)
         )
         yield f"<h2>Node {node.id}: {code(text)}</h2>"
-        yield note(self._kind(node))
+        told = [node.operation or node.op, recorded_line(node)]
+        told += [f"shape {'×'.join(map(str, node.shape))}"] if node.shape else []
+        yield note(" · ".join(filter(None, told)))
         yield "<h3>Value</h3>" + self._array("value", node.value)
-        yield "<h3>Adjoint</h3>" + self._adjoint(node)
-        if node.operands:
-            yield "<h3>Made of</h3>" + self._links(dict.fromkeys(node.operands))
-        if node.id in self.users:
-            yield "<h3>Used by</h3>" + self._links(self.users[node.id])
-        yield self._arriving(node)
-        outgoing = self.leaving.get(node.id)
-        if outgoing:
-            passed = "".join(
-                f'<div class="pass" data-step="{step}">{self._passed_text(each)}</div>'
-                for step, each in outgoing
-            )
-            yield from_step(outgoing[0][0], f"<h3>Passes back</h3>{passed}")
-        gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
-        if gradient is not None:
-            heading = f"<h3>{xml_text(f'd/d{node.name} by paths')}</h3>"
-            yield from_step(self.reached.get(node.id, 0), heading + self.paths(gradient))
-
-    def _kind(self, node: ExplainedNode) -> str:
-        own = {
-            "leaf": "a leaf: given, and differentiated by",
-            "frozen": "frozen: given, and held",
-            "const": "a constant",
-        }
-        keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
-        parts = [
-            own.get(node.op) or (f"{node.op}: {node.operation}" if node.operation else node.op),
-            f"the result of {node.function}" if node.function else "",
-            "" if node.inside is None else f"inside of {self.label(node.inside)}",
-            f"shape {'×'.join(map(str, node.shape))}" if node.shape else "one number",
-            f"PyTorch: {node.grad_fn}{keeps}" if node.grad_fn else "",
-        ]
-        return " · ".join(filter(None, parts))
-
-    def _adjoint(self, node: ExplainedNode) -> str:
-        if node.adjoint is None:
-            reasons = {"frozen": "it is held", "const": "a constant has no derivative"}
-            return note(
-                f"none: {reasons.get(node.op, 'no derivative is asked for through this node')}"
-            )
-        step = self.reached.get(node.id, 0)
-        return (
-            f'<p class="note" data-until="{step}" hidden="">comes with step {step}, in the '
-            "backward pass</p>" + from_step(step, self._array("adjoint", node.adjoint))
-        )
-
-    def _links(self, ids: Iterable[int]) -> str:
-        return _fold([*map(self.link, ids)], "node", ", ")
-
-    def _arriving(self, node: ExplainedNode) -> str:
-        if node.id == self.explanation.result and self.explanation.backward:
-            text = "<h3>Arrives</h3><p>the seed: this is the result</p>"
-            return from_step(self.reached[node.id], text)
-        parts = self.arriving.get(node.id)
-        if not parts:
-            return ""
-        text, many = "<h3>Arrives</h3>", len(parts) > 1
-        if many:
-            total = code(self.number(node.adjoint))
-            text = (
-                f"<h3>Arrives: {len(parts)} contributions, added</h3>"
-                f'<p data-step="{self.reached[node.id]}">together {total}</p>'
-            )
-        rows = [
-            f'<div class="pass" data-step="{step}">from {self.link(each.node)} '
-            f"{code(self.number(each.passed))}{f' ({place} of {len(parts)})' * many}</div>"
-            for place, (step, each) in enumerate(parts, 1)
-        ]
-        return from_step(parts[0][0], text + _fold(rows, "contribution"))
-
-    def _passed_text(self, each: Contribution) -> str:
-        text = f"to {self.link(each.operand)}"
-        if each.partial is not None:
-            local = self.number(each.local)
-            value = "" if local == each.partial else f" = {code(local)}"
-            text += f"<p>local derivative {code(each.partial)}{value}</p>"
-        elif each.rule is not None:
-            text += f"<p>rule {code(each.rule)}</p>"
-        text += f"<p>{code(self.product(each))}</p>"
-        return text + (note(each.summed) if each.summed else "")
-
-    def paths(self, gradient: ExplainedGradient) -> str:
-        """A gradient by its paths, the largest first, each with its share; choosing one shows it in
-        the graph.
-        """
-        if not gradient.paths:
-            return "<p>no path leads from it to the result</p>"
-        largest = size(gradient.paths[0].contribution)
-        found = []
-        for path in gradient.paths:
-            share = size(path.contribution) / largest if 0 < largest < math.inf else 0.0
-            route = xml_text(f"by {self.explanation.route(path.nodes, 30)}")
-            found.append(
-                f'<button type="button" class="path" data-path="{" ".join(map(str, path.nodes))}" '
-                f'aria-pressed="false"><i style="width:{max(2, min(100, round(100 * share)))}%">'
-                f'</i>{code(self.number(path.contribution))}<span class="note">{route}</span>'
-                "</button>"
-            )
-        rest = self.number(gradient.rest)
-        if gradient.left_out:
-            found.append(
-                note(f"and {count_text(gradient.left_out)} smaller paths, together {rest}")
-            )
-        elif np.any(np.asarray(gradient.rest) != 0):
-            found.append(note(f"{rest} is rounding"))
-        return "".join(found)
+        if node.adjoint is not None:
+            yield "<h3>Adjoint</h3>" + self._array("adjoint", node.adjoint)
+            yield f"<pre>{xml_text(text_of([*self.sheet.passed_lines(node)]))}</pre>"
 
     def _array(self, what: str, value: Any) -> str:
         """Numbers in a line; an array whose numbers have room on the page also as a picture, with
@@ -340,18 +215,12 @@ class Section:
         array = np.asarray(0 if isinstance(value, tuple) else value)
         if not 1 < array.size <= self.most:
             return line
-        cells, finite = _cells(array.astype(float)), array[np.isfinite(array)]
-        ends = (
-            f"from {float(finite.min()):.3g} to {float(finite.max()):.3g}"
-            if finite.size
-            else "without a finite entry"
-        )
-        label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
+        cells = array.astype(float).reshape(-1, array.shape[-1])
         side = max(2, min(16, 320 // cells.shape[1]))
         return (
-            f'{line}<figure class="heat"><img alt="" width="{side * cells.shape[1]}" '
-            f'height="{side * cells.shape[0]}" src="{_picture(cells)}">'
-            f'<figcaption class="note">{xml_text(label)}</figcaption>'
+            f'{line}<figure class="heat"><svg width="{side * cells.shape[1]}" '
+            f'height="{side * cells.shape[0]}" viewBox="0 0 {cells.shape[1]} {cells.shape[0]}">'
+            f"<title>{what}</title>{_heat_map(cells)}</svg>"
             "<details><summary>All its numbers</summary>"
             f"<pre>{xml_text(encode(plain(array)))}</pre></details></figure>"
         )
@@ -365,48 +234,18 @@ def note(text: str) -> str:
     return f'<p class="note">{xml_text(text)}</p>'
 
 
-def from_step(step: int, content: str) -> str:
-    """Content that the player shows from a step on."""
-    return f'<div data-step="{step}">{content}</div>'
-
-
-def _fold(parts: Sequence[str], word: str, separator: str = "") -> str:
-    """The first of many, and the rest where it is asked for."""
-    if len(parts) <= _LISTED + 3:
-        return separator.join(parts)
-    rest = parts[_LISTED:]
-    more = f"<summary>and {len(rest):,} more {word}s</summary>{separator.join(rest)}"
-    return f"{separator.join(parts[:_LISTED])}<details>{more}</details>"
-
-
-def _cells(array: np.ndarray) -> np.ndarray:
-    """An array as a matrix: the last axis by all others, or a vector in rows."""
-    if array.ndim == 1:
-        columns = min(array.size, max(_ROWS, array.size // _ROWS))
-        array = np.pad(array, (0, -array.size % columns)).reshape(-1, columns)
-    return array.reshape(-1, array.shape[-1])
-
-
-def _picture(cells: np.ndarray) -> str:
-    """A PNG as an address: orange above zero, blue below it, the stronger the larger, and what is
-    not finite violet.
+def _heat_map(cells: np.ndarray) -> str:
+    """A square for each entry: orange above zero, blue below it, the stronger the larger, and what
+    is not finite violet.
     """
     finite = np.isfinite(cells)
     sizes = np.abs(np.where(finite, cells, 0.0))
     shares = np.where(finite, sizes / (sizes.max(initial=0.0) or 1.0), 1.0)
-    colours = np.select([~finite[..., None], cells[..., None] < 0], [_NOT_FINITE, _BELOW], _ABOVE)
-    pixels = np.dstack([colours, 255 * shares]).astype(np.uint8)
-    lines = np.pad(pixels.reshape(len(pixels), -1), ((0, 0), (1, 0)))  # 0: rows as they are
-    header = struct.pack(">2I5B", cells.shape[1], cells.shape[0], 8, 6, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n"
-    for kind, body in (
-        (b"IHDR", header),
-        (b"IDAT", zlib.compress(lines.tobytes())),
-        (b"IEND", b""),
-    ):
-        data += struct.pack(">I", len(body)) + kind + body
-        data += struct.pack(">I", zlib.crc32(kind + body))
-    return f"data:image/png;base64,{b64encode(data).decode()}"
+    colours = np.select([~finite, cells < 0], ["#a050be", "#2d7ddc"], "#e87d1e")
+    return "".join(
+        f'<rect x="{x}" y="{y}" width="1" height="1" fill="{colours[y, x]}" opacity="{share:.2f}"/>'
+        for (y, x), share in np.ndenumerate(shares)
+    )
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -419,20 +258,6 @@ def list_names(names: Sequence[str]) -> str:
 
 MOST_NODES = 1_500  # up to which each is on the page; of more there is the text
 _NAMES = 12  # gradients that stand above the graph
-_READING = {
-    "Forward": "Each node is a part of the text. It is computed from its operands, once they are "
-    "known.",
-    "Adjoint": "The derivative of the result by a node: how much the result changes, per unit, "
-    "when the node's value does. Adjoints come "
-    "backward, from the result to the names.",
-    "Local derivative": "How a node changes with one operand, all else held. A node passes to "
-    "each operand its adjoint times that: this "
-    "is the chain rule.",
-    "Contributions": "A node that is used several times gets a contribution from each use, and "
-    "its adjoint is their sum.",
-    "Gradient": "The adjoint of a name, when all its contributions have arrived. It is the sum "
-    "over all paths from the name to the result.",
-}
 
 
 def page(explanations: Sequence[ShownExplanation], digits: int | None = None) -> str:
@@ -451,8 +276,7 @@ def page(explanations: Sequence[ShownExplanation], digits: int | None = None) ->
 
 def _title(explanations: Sequence[Explanation]) -> str:
     first = one_line(explanations[0].record.expr, 60) if explanations else "nothing"
-    more = f" and {len(explanations) - 1} more" if len(explanations) > 1 else ""
-    return f"{first}{more}, explained by gradcli"
+    return f"{first}, explained by gradcli"
 
 
 def _chooser(explanations: Sequence[Explanation]) -> str:
@@ -481,7 +305,7 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
     yield _panel(
         "",
         f'<pre class="source" tabindex="0" aria-label="Source text">{source}</pre>',
-        *_facts(explanation, digits),
+        _facts(explanation, digits),
     )
     if not is_played:
         text = xml_text(text_of(explanation.lines(digits)).rstrip("\n"))
@@ -489,22 +313,16 @@ def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator
             _derivations(explanation) if explanation.steps else [_panel("", f"<pre>{text}</pre>")]
         )
         return
-    yield from _stories(explanation, place)
+    yield from _stories(explanation)
     section = Section(explanation, digits, f"q{place}")
     yield _panel(
         "Graph",
-        '<button type="button" class="fit" title="The whole graph, or as large as it is drawn">'
-        f'Fit</button><div class="picture">{svg(explanation, embedded=True)}</div>',
+        f'<div class="picture">{svg(explanation, embedded=True)}</div>',
     )
-    gradients = "".join(
-        f"<h3>{xml_text(f'd/d{name} = {short(each.value, digits)}')}</h3>{section.paths(each)}"
-        for name, each in explanation.gradients.items()
-    )
-    if gradients:
-        yield _panel("Gradient: by paths from the name to the result, the largest first", gradients)
+    if explanation.gradients:
+        paths = text_of([*section.sheet.gradient_lines()])
+        yield _panel("", f"<pre>{xml_text(paths.strip())}</pre>")
     yield from _derivations(explanation)
-    reading = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in _READING.items())
-    yield _folded_panel("How to read this", f"<dl>{reading}</dl>")
     steps = "".join(
         f'<li class="{step.phase}" data-focus="{" ".join(map(str, step.focus))}">'
         f"<b>{PHASES[step.phase]}</b> <span>{xml_text(step.words)}</span> "
@@ -562,43 +380,22 @@ def _source(explanation: Explanation) -> str:
     return "".join(found[:-1])
 
 
-def _facts(explanation: Explanation, digits: int) -> Iterator[str]:
-    """The value, the first gradients, and the lines of the record beside its numbers, in the words
-    of every sheet.
-    """
+def _facts(explanation: Explanation, digits: int) -> str:
+    """The value, the first gradients, and the lines of the record beside its numbers."""
     record = explanation.record
     numbers = {} if record.value is None else {"value": record.value}
     for name, each in islice(explanation.gradients.items(), _NAMES):
         numbers[f"d/d{name}"] = each.value
-    facts = [(name, code(short(value, digits)), "") for name, value in numbers.items()]
-    lines = [line for line in record.lines(digits) if isinstance(line, Line)]
-    facts += [
-        (str(line.label), xml_text(line.text), line.kind)
-        for line in lines
-        if line.label in ("check", "read as", "dialect")
-    ]
-    rows = "".join(
-        f'<div><dt>{xml_text(name)}</dt> <dd class="{kind}">{text}</dd></div>'
-        for name, text, kind in facts
-    )
-    yield f'<dl class="facts">{rows}</dl>'
-    warnings = [*map(printable, record.warnings)]
-    for warning in warnings:
-        yield f'<p class="warning">{xml_text(f"Warning: {warning}")}</p>'
-    yield from (
-        note(line.text) for line in lines if line.label == "note" and line.text not in warnings
-    )
+    lines = [f"{name} {short(value, digits)}" for name, value in numbers.items()]
+    lines.append(text_of(Sheet(explanation, digits).facts()))
+    return f'<pre class="facts">{xml_text(chr(10).join(lines).rstrip())}</pre>'
 
 
-def _stories(explanation: Explanation, place: int) -> Iterator[str]:
+def _stories(explanation: Explanation) -> Iterator[str]:
     for why in explanation.why:
         first, *rest = map(xml_text, why.lines)
         content = [f"<p><strong>{first}</strong></p>", *(f"<p>{line}</p>" for line in rest)]
         content += [f"<p>Write {code(why.repair)}</p>"] if why.repair else []
-        if why.node:
-            content.append(
-                f'<p><a class="link" href="#q{place}n{why.node}">Show node {why.node}</a></p>'
-            )
         yield _panel(f"Why {why.of} is what it is", *content)
 
 

@@ -53,8 +53,6 @@ function flag(name, ofBox, ofEdge) {
 function select(id, silent) {
   const node = document.getElementById(`${root.id}n${id}`);
   side.replaceChildren(...one("div", node).cloneNode(true).childNodes);
-  // What is still to come is not told.
-  for (const each of all("[data-step], [data-until]", side)) each.hidden = at < (each.dataset.step ?? 0) || at >= (each.dataset.until ?? Infinity);
   mark("is-selected", [id]);
   bring(picture, boxes.get(id));
   if (!silent) one(".unseen").textContent = "node " + all("summary span", node).map((cell) => cell.textContent).join(", ");
@@ -101,7 +99,7 @@ function go(to) {
 
 function play(from) {
   go(from);
-  timer = at < steps.length - 1 ? setTimeout(() => play(at + 1), Number(one("select", player).value)) : null;
+  timer = at < steps.length - 1 ? setTimeout(() => play(at + 1), 2000) : null;
   labelled();
 }
 
@@ -121,17 +119,6 @@ function move(to) {
   go(to);
 }
 
-// A path of a name: what is not on it fades.
-function follow(button) {
-  const isOn = button.getAttribute("aria-pressed") !== "true";
-  for (const each of all(".path")) each.setAttribute("aria-pressed", "false");
-  button.setAttribute("aria-pressed", isOn);
-  const path = ids(button.dataset.path);
-  const passed = path.map((id) => boxId(boxes.get(id)));
-  const edges = path.slice(1).map((id, place) => between(path[place], id));
-  flag("off-path", (box) => isOn && !passed.includes(box), (key) => isOn && !edges.includes(key));
-}
-
 // -- What is done with the page.
 
 const closest = (event, wanted) => event.target.closest?.(wanted);
@@ -144,14 +131,9 @@ for (const kind of ["pointerover", "focusin"]) {
 }
 document.addEventListener("click", (event) => {
   const node = closest(event, ".part, .picture [data-nodes], .row > summary");
-  const link = closest(event, ".link");
-  const button = closest(event, "[data-by], .fit, .path, #play");
-  if (link) event.preventDefault();
-  if (link) select(Number(link.hash.replace(/.*n/, "")));
-  else if (button?.id === "play") timer === null ? play(at < steps.length - 1 ? at + 1 : 0) : pause();
-  else if (button?.dataset.by) move(at + Number(button.dataset.by));
-  else if (button?.className === "fit") picture.classList.toggle("whole");
-  else if (button) follow(button);
+  const button = closest(event, "[data-by], #play");
+  if (button?.id === "play") timer === null ? play(at < steps.length - 1 ? at + 1 : 0) : pause();
+  else if (button) move(at + Number(button.dataset.by));
   else if (node) select(boxId(node.closest("[data-nodes]")));
 });
 document.addEventListener("keydown", (event) => {
@@ -165,7 +147,6 @@ slider.addEventListener("input", () => move(Number(slider.value)));
 slider.addEventListener("focus", () => telling.setAttribute("aria-live", "off"));
 slider.addEventListener("blur", () => telling.setAttribute("aria-live", "polite"));
 one("#query")?.addEventListener("change", (event) => show(one(`#${event.target.value}`)));
-addEventListener("beforeprint", () => all("details").forEach((each) => (each.open = true)));
 
 for (const each of all(".scripted")) each.hidden = false;
 if (one(".query")) show(one(".query"));

@@ -12,7 +12,6 @@ import numpy as np
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import Parts, contributions, depending, scale_guarded, sweep
 from gradcli.ops.arrays.shapes import transpose
-from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import holds_halves, narrow_parts, set_constants, widen
@@ -64,13 +63,6 @@ def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
 
 def as_tensor(part: Any) -> Any:
     return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
-
-
-def _fit_parts(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what a node passes to its operands, in their shapes."""
-    return tuple(None if part is None or operand is None
-        else as_tensor(part if tuple(part.shape) == operand.shape else sum_to(as_tensor(part), shape=operand.shape))
-        for part, operand in zip(parts, node.operands, strict=True))  # fmt: skip
 
 
 def accumulate_at(leaf: Any, cotangent: Any, create_graph: bool) -> None:
@@ -208,8 +200,8 @@ def run(
     for place, node in enumerate(roots):
         if node in needed:
             adjoints[node] = seeds[place] if node not in adjoints else adjoints[node] + seeds[place]
-    recording, outer, errors = state.recording, state.run, ERRORS.set(IGNORED)
-    state.recording, state.run = create_graph, (needed, {})
+    recording, errors = state.recording, ERRORS.set(IGNORED)
+    state.recording = create_graph
     constants = set_constants(None) if tensors else None
     try:
         sweep(
@@ -220,7 +212,7 @@ def run(
         )
     finally:
         ERRORS.reset(errors)
-        state.recording, state.run = recording, outer
+        state.recording = recording
         if tensors:
             set_constants(constants)
     return found
@@ -252,25 +244,6 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
     if not isinstance(part, Tensor):
         return Tensor(_cast_array(np.asarray(part), operand))
     return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
-
-
-def call_node(node: Node, *gradients: Any) -> Any:
-    """Return what one node passes on: a Tensor (or None) for each of its `next_functions`, a single
-    one as it is.
-    """
-    if node.op is None:
-        accumulate_at(node, gradients[0], create_graph=False)
-        return ()
-    if node.saved is FREED:
-        raise RuntimeError(SECOND_TIME)
-    (cotangent,) = (Parts.like(node, gradients),) if node.op.outputs > 1 else gradients
-    wanted = tuple(operand is not None for operand in node.operands)
-    parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), scale_guarded)
-    fitted = _fit_parts(node, parts or [None] * len(node.operands))
-    return fitted[0] if len(fitted) == 1 else fitted
-
-
-Node.__call__ = call_node  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
 
 
 def _modified_message(node: Node, place: int, version: int, expected: int) -> str:

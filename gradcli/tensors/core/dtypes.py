@@ -376,7 +376,6 @@ class Entries(Operand):
     requires_grad: Any  # a property
     name: str | None = None
     is_cpu = True
-    is_sparse = is_quantized = is_nested = False
 
     # -- what they are
     # ----------------------------------------------------------------------------------------
@@ -408,10 +407,6 @@ class Entries(Operand):
     @property
     def nbytes(self) -> int:
         return self.array.size * self.array.itemsize
-
-    @property
-    def names(self) -> tuple[None, ...]:
-        return (None,) * self.array.ndim
 
     # -- as numbers
     # --------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,12 +130,6 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     if state.recorder is not None:
         state.recorder.rename(now, x)
     return now
-
-
-def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Say that a tensor has been written to by something that tells nobody."""
-    for x in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        x._version_counter[0] += 1
 
 
 def takes_in(argument: Any) -> bool:

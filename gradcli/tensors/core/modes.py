@@ -64,9 +64,6 @@ class _State(threading.local):
     nan_checks = True
     recorder: Any = None  # is told of every operation, while a function is traced
     before_writing: Any = None  # is told of every tensor before it is written to
-    # nodes of the backward pass that is under way, and what hooks on several tensors have received
-    # in it
-    run: Any = None
     interpreter: Any = (
         None  # applies operations in place of the slow path, while some tensors are batched
     )
@@ -259,17 +256,6 @@ def is_anomaly_enabled() -> bool:
 # -- Where tensors live: the CPU -----------------------------------------------------------------
 
 
-_KINDS = (
-    "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, "
-    "xla, lazy, vulkan, mps, meta, hpu, mtia, "
-    "privateuseone"
-)
-
-
-class _NoCudaError(AssertionError, RuntimeError):
-    """A place that tensors cannot live in: PyTorch without CUDA asserts that it has it."""
-
-
 class device:
     """A place for tensors under PyTorch's name: the CPU."""
 
@@ -296,21 +282,8 @@ def _kind_of(where: Any) -> str:
 def check_device(where: Any) -> None:
     """Refuse any other place. Raises RuntimeError."""
     kind = _kind_of(where)
-    if where is None or kind == "cpu":
-        return
-    if kind == "cuda":
-        raise _NoCudaError(
-            "Torch not compiled with CUDA enabled. Tensors of gradcli live on the CPU"
-        )
-    if isinstance(where, int):
-        raise RuntimeError(
-            "Cannot access accelerator device when none is available. Tensors of gradcli live on "
-            "the CPU"
-        )
-    raise RuntimeError(
-        f"{_KINDS} device type at start of device string: {kind}. Tensors of gradcli live on the "
-        "CPU"
-    )
+    if where is not None and kind != "cpu":
+        raise RuntimeError(f"tensors of gradcli live on the CPU: there is no {kind}")
 
 
 def set_default_device(where: Any) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,17 +48,6 @@ class RemovableHandle:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
-
-
-class RemovableHandles(RemovableHandle):
-    """Removes several hooks."""
-
-    def __init__(self, handles: Iterable[RemovableHandle]) -> None:
-        self._handles = list(handles)
-
-    def remove(self) -> None:
-        for handle in self._handles:
-            handle.remove()
 
 
 next_index = itertools.count(1).__next__
@@ -136,10 +124,6 @@ class Node:
         """PyTorch's name of the operation."""
         return self.label
 
-    def __call__(self, *gradients: Any) -> Any:
-        """Return what the node passes on, given by backward_pass.py."""
-        raise NotImplementedError
-
     @property
     def whole(self) -> Node:
         """The node of the operation, of which this may be one of several results."""
@@ -212,21 +196,14 @@ class Origin(NamedTuple):
 
     lines     of the user's program, as a traceback has them, which are in the node's ``metadata``,
               too, as in PyTorch's
-    parent    the node whose backward pass made it, if one did
     infinite  what is to be said of the operation's result if it was not finite although its
               operands were
     """
 
     lines: list[str]
-    parent: Node | None
     infinite: str
 
 
-class _Now(threading.local):
-    node: Node | None = None  # whose backward pass is under way
-
-
-_NOW = _Now()
 _ORIGINS: WeakKeyDictionary[Node, Origin] = WeakKeyDictionary()
 
 
@@ -241,7 +218,7 @@ def remember(
     ]
     infinite = "" if op is None or not state.nan_checks else _infinite(op, arrays, out)
     lines = node.metadata["traceback_"] = traceback.format_list(frames)
-    _ORIGINS[node] = Origin(lines, _NOW.node, infinite)
+    _ORIGINS[node] = Origin(lines, infinite)
 
 
 def _infinite(op: Op, operands: Sequence[Any], out: np.ndarray) -> str:
@@ -266,42 +243,24 @@ def watch_pull(pull: Callable[[Node, Any], Sequence[Any]]) -> Callable[[Node, An
     """
 
     def step(node: Node, cotangent: Any) -> Sequence[Any]:
-        before, _NOW.node = _NOW.node, node
         try:
             return pull(node, cotangent)
         except Exception:
             _report(node)
             raise
-        finally:
-            _NOW.node = before
 
     return step
 
 
 def _report(node: Node) -> None:
     origin = _ORIGINS.get(node)
-    nothing = (
-        "No forward pass information available. Enable detect anomaly during forward pass "
-        "for more information."
-    )
     found = (
-        nothing
+        "No forward pass information available. Enable detect anomaly during forward pass for "
+        "more information."
         if origin is None
         else f"Traceback of forward call that caused the error:\n{''.join(origin.lines)}"
     )
-    _say(f"Error detected in {node.label}. {found}")
-    while origin is not None and origin.parent is not None:
-        node, origin = origin.parent, _ORIGINS.get(origin.parent)
-        found = (
-            nothing
-            if origin is None
-            else "Traceback of forward call that induced the previous "
-            f"calculation:\n{''.join(origin.lines)}"
-        )
-        _say(f"\n\nPrevious calculation was induced by {node.label}. {found}")
-
-
-def _say(message: str) -> None:
+    message = f"Error detected in {node.label}. {found}"
     try:
         warn(message)
     except Warning:  # which a filter has made an error: another one is on its way

@@ -2,13 +2,13 @@
 point.
 
 What the trace cannot see (numbers taken out of tensors by ``item()``, detached values, a user's
-`autograd.Function`) appears in it as constants; two traces at different points tell which of these
-constants hide a dependence. A trace that is told so has leaves in their places.
+`autograd.Function`) appears in it as constants; two traces at different points tell whether these
+constants hide a dependence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,9 @@ _Array = np.ndarray
 
 
 class Trace:
-    """The graph of one run: its inputs are leaves, and so are the constants whose numbers are
-    ``hiding``.
-    """
+    """The graph of one run: its inputs are leaves."""
 
-    def __init__(
-        self, inputs: Sequence[Tensor], names: Sequence[str], hiding: Collection[int] = ()
-    ) -> None:
+    def __init__(self, inputs: Sequence[Tensor], names: Sequence[str]) -> None:
         self.graph = Graph()
         self.leaves = {
             name: self.graph.leaf(name, x.array.shape)
@@ -43,8 +39,6 @@ class Trace:
         }
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.constants: list[np.ndarray] = []
-        self.hidden: dict[int, Expr] = {}
-        self._hiding = hiding
         self.opaque = False  # whether something that requires grad came from nowhere
         self.further: set[np.dtype[Any]] = (
             set()
@@ -154,31 +148,23 @@ class Trace:
         return self._constant(kept, kept)
 
     def _constant(self, kept: np.ndarray, value: Any) -> Expr:
-        number = len(self.constants)
         self.constants.append(kept)
         self.steps.append(kept)
-        if number not in self._hiding:
-            return self.graph.constant(value)
-        self.hidden[number] = self.graph.leaf(f"constant {number}", kept.shape)
-        return self.hidden[number]
+        return self.graph.constant(value)
 
     def node_of(self, tensor: Tensor) -> Expr:
         return self._operand(tensor)
 
-    def same_steps(self, other: Trace) -> bool:
-        """Return whether two runs did the same, with the same constants."""
-        return self.differing(other) == []
-
-    def differing(self, other: Trace) -> list[int] | None:
-        """The constants that are other floats in another run; None if it did something else."""
+    def has_constants_of(self, other: Trace) -> bool | None:
+        """Return whether all constants are the same in another run; None if it did something
+        else.
+        """
         if len(self.steps) != len(other.steps) or not all(map(_alike, self.steps, other.steps)):
             return None
-        pairs = enumerate(zip(self.constants, other.constants, strict=True))
-        return [
-            number
-            for number, (x, y) in pairs
-            if not np.array_equal(x, y, equal_nan=x.dtype.kind in FLOATS)
-        ]
+        return all(
+            np.array_equal(x, y, equal_nan=x.dtype.kind in FLOATS)
+            for x, y in zip(self.constants, other.constants, strict=True)
+        )
 
 
 def _alike(x: Any, y: Any) -> bool:
@@ -194,10 +180,9 @@ def trace_call(
     arguments: Sequence[Any],
     inputs: Sequence[Tensor],
     names: Sequence[str],
-    hiding: Collection[int] = (),
 ) -> tuple[Any, Trace]:
     """A function's result and its trace with respect to some of its arguments."""
-    trace = Trace(inputs, names, hiding)
+    trace = Trace(inputs, names)
     with Mode(recorder=trace):
         return function(*arguments), trace
 

@@ -486,26 +486,11 @@ def _weak(array: np.ndarray) -> Any:
 
 
 def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
-    """A view of a tensor's storage with these sizes, strides and offset; of a batched one, that of
-    each example.
-    """
+    """A view of a tensor's storage with these sizes, strides and offset."""
     if isinstance(x, Batched):
-        from_first = offset - start(x.physical.array)
-        own = strides(x.physical.array)[len(x.levels) :]
-        if from_first < 0 or from_first + last_place(size, stride) > last_place(
-            tuple(x.shape), own
-        ):
-            raise RuntimeError(
-                f"vmap: as_strided(size={list(size)}, stride={list(stride)}, "
-                f"storage_offset={from_first}) reaches out of the memory of an "
-                f"example of size {list(x.shape)} and stride {list(own)}"
-            )
-
-        def show(array: np.ndarray) -> np.ndarray:
-            return place_entries(array, size, stride, start(array) + from_first)
-
-        found: Tensor = rewrap(_region_of_each(x.physical, own, show), x.levels)
-        return found
+        raise RuntimeError(
+            "vmap: as_strided is of the memory of all examples: index or unfold what one sees"
+        )
     array = place_entries(x.array, size, stride, offset)
     return follow(viewing(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided))
 

@@ -84,7 +84,7 @@ IN_PLACE_TOO = words("""
     add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
     bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp_max clamp_min conj_physical
     cumprod cumsum deg2rad detach div divide frac gcd index_add index_copy index_fill
-    index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma put rad2deg
+    index_put index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma put rad2deg
     renorm round scatter scatter_add scatter_reduce sub subtract tril triu true_divide
 """)
 # Functions that are no methods in PyTorch.
@@ -187,8 +187,6 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     rule = RESULTS.get(name)
     if rule == "value":
         return _put_in(arguments, keywords)
-    if name in _SCALING:
-        return _scale_wholes(name, arguments, keywords)
     kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
     whole = bool(kinds) and not any(kind.kind in FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
@@ -200,8 +198,13 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
             else of_numpy(reduce(dtypes.common_dtype, kinds))
         )
         return Settled(in_dtype(tuple(arguments), common), dict(keywords), None)
-    if not whole or (rule is None and name not in _DIVISIONS):
+    scaling = name in _SCALING and "alpha" in keywords
+    if not whole or (rule is None and name not in _DIVISIONS and not scaling):
         return None
+    if scaling and of_numpy(_common(arguments)).is_floating_point:
+        return None
+    if scaling and isinstance(keywords["alpha"], float):
+        raise RuntimeError(f"{name}: alpha must not be {keywords['alpha']!r} for whole numbers")
     if name in _DIVISIONS:
         if keywords.get("rounding_mode") != "trunc" or any(isinstance(a, float) for a in arguments):
             return None
@@ -248,30 +251,6 @@ def in_dtype(
 
 def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
     return result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
-
-
-def _scale_wholes(
-    name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]
-) -> Settled | None:
-    """Whole numbers plus alpha times whole numbers: alpha is one, too, and so are the products."""
-    alpha, tensors = keywords.get("alpha", 1), [isinstance(a, Tensor) for a in arguments]
-    if (
-        len(tensors) != 2
-        or not all(isinstance(a, (Tensor, bool, int, float)) for a in (*arguments, alpha))
-        or isinstance(alpha, Tensor)
-    ):
-        return None
-    kind = of_numpy(_common(arguments))
-    if (name == "rsub" and not all(tensors)) or (
-        kind.is_floating_point and not isinstance(alpha, bool)
-    ):
-        return None
-    if isinstance(alpha, float) or (isinstance(alpha, bool) and kind is not dtypes.bool_):
-        raise RuntimeError(f"{name}: alpha must not be {alpha!r} where the result is {kind.name}")
-    if not any(tensors) or (alpha == 1 and tensors[0]):
-        return None
-    given = [a if isinstance(a, Tensor) else Tensor(np.asarray(a)) for a in arguments]
-    return Settled(in_dtype(tuple(given), kind), {**keywords, "alpha": int(alpha)}, kind)
 
 
 def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:

@@ -17,12 +17,9 @@ import numpy as np
 from gradcli.errors import UnreadArgumentError
 from gradcli.namespace.generator import Generator, in_memory_order
 from gradcli.ops.calling.inputs import unmask
-from gradcli.ops.elementwise.exponential import log
-from gradcli.ops.nn.activations import softmax
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, array_of, default_float, untaken
 from gradcli.tensors.core.in_place import (
-    as_tensor,
     assign,
     check_places,
     check_writable,
@@ -69,26 +66,6 @@ def copy_data(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tens
     if requires_grad and array.dtype.kind not in FLOATS:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(array).requires_grad_(requires_grad)
-
-
-@check_annotations
-def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
-    requires_grad: bool | None = None,
-) -> Tensor:  # fmt: skip
-    """A tensor of anything, which shares its memory unless a copy is asked for or has to be."""
-    made = as_tensor(obj, dtype, device)
-    if copy is False and not (
-        isinstance(obj, (Tensor, np.ndarray)) and as_tensor(obj).dtype == made.dtype
-    ):
-        raise ValueError(
-            "copy=False: the entries of a tensor are copied from lists and other dtypes"
-        )
-    if copy:
-        made = made.clone()
-    if requires_grad is False:
-        return made.detach()
-    return made.detach().requires_grad_(True) if requires_grad and not made.requires_grad else made
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
@@ -385,43 +362,11 @@ def _heads(source: Generator, x: np.ndarray, p: Any) -> np.ndarray:
 # -------------------------------------------------------------------------------------------
 
 
-def _draws(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
-    """The function whose result is drawn for the entries of a tensor of floats."""
-
-    def run(x: Tensor, *given: Any, generator: Generator | None = None, **named: Any) -> Tensor:
-        source = _source(generator)
-        _of_floats(draw.__name__, x.array.dtype)
-        try:
-            drawn = draw(source, x.array, *given, **named)
-        except ValueError as error:  # which NumPy says of its parameters
-            raise RuntimeError(f"{draw.__name__}: {error}") from None
-        return Tensor(np.asarray(drawn, np.int64 if draw is multinomial else x.array.dtype))
-
-    run.__name__ = draw.__name__
-    return run
-
-
-def bernoulli(source: Generator, x: np.ndarray, p: Any = None) -> np.ndarray:
+def bernoulli(x: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that each entry says (or p), else 0."""
-    return _heads(source, x, x if p is None else p)
-
-
-def multinomial(
-    source: Generator, x: np.ndarray, num_samples: int, replacement: bool = False
-) -> np.ndarray:
-    """Places drawn with the probabilities that the last axis is in proportion to."""
-    _require(x.ndim in (1, 2), "prob_dist must be 1 or 2 dim")
-    _require(num_samples > 0, "cannot sample n_sample <= 0 samples")
-    _require(
-        np.isfinite(x).all() and (x.sum(-1) > 0).all(),
-        "probability tensor contains either `inf`, `nan` or element < 0, or no other",
-    )
-    rows = x.reshape(-1, x.shape[-1]).astype(np.float64)
-    drawn = [
-        source.distributions.choice(x.shape[-1], num_samples, replacement, row / row.sum())
-        for row in rows
-    ]
-    return np.reshape(drawn, (*x.shape[:-1], num_samples))
+    source = _source(generator)
+    _of_floats("bernoulli", x.array.dtype)
+    return Tensor(_heads(source, x.array, x if p is None else p).astype(x.array.dtype))
 
 
 # -- dropout
@@ -463,28 +408,9 @@ def _channels(axes: int) -> Callable[[Tensor], int]:
     return lead
 
 
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
-    """A sample of the Gumbel-softmax distribution.
-
-    hard  whether it is one of the unit vectors, with the gradient of the soft one
-    """
-    waits = _source(None).distributions.standard_exponential(logits.shape)
-    noise = log(Tensor(waits.astype(logits.array.dtype)))
-    soft: Tensor = softmax((logits - noise) / tau, axis=dim)
-    if not hard:
-        return soft
-    rows = np.zeros_like(soft.array)
-    np.put_along_axis(rows, soft.array.argmax(dim, keepdims=True), 1.0, dim)
-    found: Tensor = Tensor(rows) - soft.detach() + soft
-    return found
-
-
 RANDOM_IN_PLACE = {fill.__name__: fill for fill in (uniform_, normal_, bernoulli_)}
-RANDOM = {draw.__name__: check_annotations(_draws(draw)) for draw in (bernoulli, multinomial)}
+RANDOM = {"bernoulli": check_annotations(bernoulli)}
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
     "dropout": _dropping(lambda x: x.ndim),
     **{f"dropout{n}d": _dropping(_channels(n)) for n in (1, 2, 3)},
-    "gumbel_softmax": gumbel_softmax,
 }

@@ -16,9 +16,9 @@ from gradcli.tensors.core.backward import as_tensor
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import broadcasts
 from gradcli.tensors.core.levels import Batched, batched_in, levels_of, one_by_one
-from gradcli.tensors.core.modes import Mode, state, warn
+from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node, node_class, remember
-from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, regraph
+from gradcli.tensors.core.tensor import Origin, Tensor, regraph
 from gradcli.tensors.core.trace import FREED, SECOND_TIME
 from gradcli.tensors.dispatch.apply import viewing
 
@@ -34,7 +34,6 @@ class Context:
     _for_forward: tuple[Any, ...] = ()
     _versions: Sequence[tuple[list[int], int]] = ()
     _freed = False
-    _dirty: tuple[Any, ...] = ()
     _flat: frozenset[int] = frozenset()
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -67,7 +66,9 @@ class Context:
         self.materialize_grads = value
 
     def mark_dirty(self, *tensors: Any) -> None:
-        self._dirty = tensors
+        raise NotImplementedError(
+            "gradcli has no mark_dirty: write to a clone() of what forward is given, and return it"
+        )
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         self._flat = frozenset(map(id, tensors))
@@ -276,17 +277,8 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
         state.recording = recording
     single = not isinstance(result, tuple)
     parts = (result,) if single else result
-    for written in ctx._dirty:
-        if not _is_among(written, parts):
-            raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as "
-                "output. The inputs that are modified inplace "
-                "must all be outputs of the Function."
-            )
-    made = tuple(_own(part, ctx) if _is_among(part, tensors) else part for part in parts)
+    made = tuple(_own(part) if _is_among(part, tensors) else part for part in parts)
     if recording and True in wanted:
-        if ctx._dirty:
-            _check_written(ctx, tensors, made)
         node = function_node(cls, ctx, tensors, sources, made)
         for place, part in enumerate(made):
             if (
@@ -294,7 +286,7 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
                 and part.array.dtype.kind in FLOATS
                 and id(part) not in ctx._flat
             ):
-                _put(part, node if len(made) == 1 else node_of_result(node, place, part), ctx)
+                _put(part, node if len(made) == 1 else node_of_result(node, place, part))
     _seal(ctx, made)
     return made[0] if single else made
 
@@ -303,11 +295,9 @@ def _is_among(x: Any, others: Iterable[Any]) -> bool:
     return id(x) in map(id, others)
 
 
-def _own(part: Any, ctx: Context) -> Any:
-    """An input that is returned as it is gets an identity of its own, a view, unless it was
-    modified in place.
-    """
-    if part is None or _is_among(part, ctx._dirty):
+def _own(part: Any) -> Any:
+    """An input that is returned as it is gets an identity of its own, a view."""
+    if part is None:
         return part
     with Mode(recording=False):
         own = viewing(part.array.view(), part)
@@ -316,42 +306,13 @@ def _own(part: Any, ctx: Context) -> Any:
     return own
 
 
-def _check_written(ctx: Context, tensors: list[Tensor | None], made: tuple[Any, ...]) -> None:
-    """Raise if the graph cannot follow what forward says that it has written to."""
-    for written in ctx._dirty:
-        if written.requires_grad and written.is_leaf:
-            raise RuntimeError(
-                "a leaf Variable that requires grad has been used in an in-place operation."
-            )
-        if not _is_among(written, tensors):
-            warn(
-                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
-                "input, there is no need to pass it to "
-                "mark_dirty()."
-            )
-        elif written._view is not None and len(made) > 1:
-            raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, "
-                "your Function cannot return more than one "
-                "Tensor. This is not supported by the current autograd engine. You should either "
-                "make sure the input is not a view (using "
-                ".clone() for example) or make your Function only return one Tensor (potentially "
-                "splitting it into two Functions: one "
-                "doing the inplace that returns a single Tensor and a second one that does the "
-                "other operations)."
-            )
-
-
-def _put(part: Tensor, node: Node, ctx: Context) -> None:
-    """Give a result its place in the graph; of a view that was written to, through its base."""
+def _put(part: Tensor, node: Node) -> None:
+    """Give a result its place in the graph."""
     if part._view is None:
         part.node, part._requires_grad = (
             node,
             True,
         )  # what forward may have retained is not of this graph
-    elif _is_among(part, ctx._dirty):
-        refuse_writing(part)
-        rebase(part, node)
     else:
         part.node = None
         regraph(part, node)
@@ -362,7 +323,7 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
     backward.
     """
     for place, part in enumerate(made):
-        if isinstance(part, Tensor) and part._view is not None and not _is_among(part, ctx._dirty):
+        if isinstance(part, Tensor) and part._view is not None:
             several = (
                 sum(
                     isinstance(p, Tensor) and p.node is not None and id(p) not in ctx._flat

@@ -18,7 +18,6 @@ from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.operands import Operand
 from gradcli.ops.registry import public_names, registry
 from gradcli.ops.spec import Op
-from gradcli.spelling import words
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.in_place import (
     as_tensor,
@@ -26,8 +25,6 @@ from gradcli.tensors.core.in_place import (
     check_places,
     check_writable,
     get,
-    mask_of,
-    mismatch,
     replace,
     rows,
     update,
@@ -51,7 +48,6 @@ from gradcli.tensors.torch.own_methods import (
     MEMORY,
     METHODS,
     PLAIN_METHODS,
-    rearrange,
 )
 from gradcli.tensors.transforms.vectorizing import interpret
 
@@ -94,34 +90,10 @@ def _zero_gradient(x: Tensor) -> Tensor:
     return _write(x, 0, "ZeroBackward0")
 
 
-def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
-    if isinstance(values, Tensor) and values.dtype != x.dtype:
-        raise RuntimeError(mismatch(x, values))
-    if accumulate:
-        masks = tuple(Tensor(mask_of(part.array)) for part in indices)
-        return update(x, "index_put", (masks, values, True), {})
-    write(x, tuple(indices), values)
-    return x
-
-
-def _rearranging_method(name: str) -> Callable[..., Tensor]:
-    """In-place methods that change a tensor's shape, not its entries."""
-
-    def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        return rearrange(x, lambda now: getattr(now, name)(*arguments, **keywords))
-
-    return change
-
-
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
-    "index_put_": _index_put,
     "fill_": _fill,
     "zero_": _zero_gradient,
-    **{
-        f"{name}_": _rearranging_method(name)
-        for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")
-    },
 }
 
 
@@ -185,14 +157,6 @@ def _transpose(x: Tensor) -> Any:
     return transpose(x, axes=None)
 
 
-def _matrix_transposed(x: Tensor) -> Any:
-    if x.ndim not in (0, 2):
-        raise RuntimeError(
-            f"tensor.H is of matrices, not of {x.ndim} axes: tensor.mH is of batches of them"
-        )
-    return _matrices_transposed(x)
-
-
 def _matrices_transposed(x: Tensor) -> Any:
     if x.ndim == 1:
         raise RuntimeError(
@@ -201,14 +165,10 @@ def _matrices_transposed(x: Tensor) -> Any:
     return swapaxes(x, axis1=-1, axis2=-2) if x.ndim else _transpose(x)
 
 
-def _imaginary(x: Tensor) -> Any:
-    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-
-
 OPERATORS: dict[str, Any] = {
     **_record_methods(), "__pos__": _return_itself, "__abs__": _abs, **BIT_OPERATORS,
     "T": property(_transpose), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
-    "H": property(_matrix_transposed), "real": property(_return_itself), "imag": property(_imaginary),
+    "real": property(_return_itself),
 }  # fmt: skip
 
 

@@ -4,10 +4,8 @@ themselves.
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from operator import index
 from types import SimpleNamespace
@@ -17,14 +15,14 @@ import numpy as np
 
 from gradcli.namespace.compositions import letter_operands
 from gradcli.ops.calling import meanings
-from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, qualified_name
+from gradcli.ops.calling.meanings import CALL, Refused, class_of, qualified_name
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, public_names, record_named
-from gradcli.ops.spec import REQUIRED, Composite
+from gradcli.ops.spec import Composite
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes, modes
-from gradcli.tensors.core.dtypes import Size, as_numpy, of_numpy
-from gradcli.tensors.core.in_place import as_tensor, clone_of, update
+from gradcli.tensors.core.dtypes import of_numpy
+from gradcli.tensors.core.in_place import as_tensor, clone_of
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
@@ -78,9 +76,7 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 @cache
 def network_function(name: str) -> Callable[..., Any]:
     """A function of torch.nn.functional's. Raises AttributeError if there is none."""
-    where = "torch.nn.functional"
-    own = OF_NETWORKS.get(name)
-    return (in_place(name, where) or function(name, where)) if own is None else own
+    return OF_NETWORKS.get(name) or function(name, "torch.nn.functional")
 
 
 def function_names() -> list[str]:
@@ -114,21 +110,12 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if not isinstance(equation, str):
         raise TypeError("einsum(): the first argument is the equation, a string; operands follow")
     tensors = [as_tensor(o) for o in operands]
-    if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
+    if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub":
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     found: Tensor = record_named("einsum")(*tensors, subscripts=equation)
     return found.to(
         of_numpy(dtypes.result_type([x.array for x in tensors]))
     )  # whole numbers wrap around
-
-
-def _sums(equation: str) -> bool:
-    """Return whether a letter of one term's is not in the result."""
-    term, arrow, result = equation.replace(" ", "").partition("->")
-    letters = set(term) - {"."}
-    return (
-        bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
-    )
 
 
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
@@ -169,38 +156,6 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
-def result_type(tensor: Any, other: Any) -> dtypes.dtype:
-    for operand in (tensor, other):
-        if not isinstance(operand, (Tensor, bool, int, float)):
-            raise TypeError(
-                f"result_type(): an operand must be Tensor or Number, not {type(operand).__name__}"
-            )
-    return of_numpy(
-        dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)])
-    )
-
-
-def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
-    """The dtype of the smallest size and kind that holds both."""
-    return of_numpy(dtypes.common_dtype(as_numpy(first), as_numpy(second)))
-
-
-def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
-    """Return whether results of a dtype may be written to tensors of another one."""
-    return dtypes.can_cast(as_numpy(found), as_numpy(wanted))
-
-
-def broadcast_shapes(*shapes: Any) -> Size:
-    given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
-    try:
-        return Size(np.broadcast_shapes(*given))
-    except ValueError:
-        raise RuntimeError(
-            "Shape mismatch: objects cannot be broadcast to a single shape: "
-            f"{', '.join(map(str, given))}"
-        ) from None
-
-
 def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     """A row of zeros with a one at each entry's place."""
     if x.dtype is not dtypes.int64:
@@ -216,31 +171,6 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
 
 
-def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
-    """The function whose name ends with an underscore, which writes its result into the first
-    argument: the method, if there is one.
-    """
-    if (
-        not name.endswith("_")
-        or name.startswith("_")
-        or (record_of(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY)
-    ):
-        return None
-    if not hasattr(Tensor, name) and name not in _NO_METHODS:
-        return None
-
-    def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        written: Tensor = (
-            getattr(x, name)(*arguments, **keywords)
-            if hasattr(x, name)
-            else update(x, name[:-1], arguments, keywords)
-        )
-        return written
-
-    return check_annotations(write, name)
-
-
-_NO_METHODS = words("celu_ elu_ hardtanh_ leaky_relu_ rrelu_ selu_ threshold_")
 _NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 
@@ -249,174 +179,11 @@ OF_NETWORKS: dict[str, Callable[..., Any]] = {
 }
 OWN: dict[str, Callable[..., Any]] = {
     **QUESTIONS, **RANDOM,
-    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
-    "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
+    "einsum": einsum, "is_tensor": is_tensor, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "clone": check_annotations(clone_of, "clone"), "as_strided": check_annotations(MEMORY["as_strided"], "as_strided"),
     **{name: check_annotations(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
     **{name: check_annotations(function, name) for name, function in BITS.items()},
 }  # fmt: skip
-
-
-# -- Objects of torch.nn's classes that have no parameters: functions of torch.nn.functional that
-# keep arguments, on tensors. Which function a class is, and what its constructor takes, stands in
-# ops/nn/modules.py.
-
-
-class FunctionModule:
-    """A function that keeps arguments, with what PyTorch's modules have beside: modes, and
-    parameters, of which there are none.
-    """
-
-    training = True
-    _record: Class
-    _constructor: inspect.Signature
-
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        try:
-            given = self._constructor.bind(*arguments, **keywords)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
-        given.apply_defaults()
-        for name, value in given.arguments.items():
-            times = self._record.repeated.get("pad" if name == "padding" else name)
-            setattr(self, name, (value,) * times if times and isinstance(value, int) else value)
-        if "Dropout" in type(self).__name__ and not 0 <= vars(self)["p"] <= 1:
-            raise ValueError(
-                f"dropout probability has to be between 0 and 1, but got {vars(self)['p']}"
-            )
-
-    def forward(self, *tensors: Any, **named: Any) -> Any:
-        return _function(self._record)(*tensors, **named, **self._kept_parameters())
-
-    def _kept_parameters(self) -> dict[str, Any]:
-        """Return what the function gets of the object, under its names."""
-        words = self._constructor.parameters
-        kept = {name: value for name, value in self._record.defaults.items() if name not in words}
-        for parameter in self._record.constructor.parameters:
-            name = next((word for word in parameter.spellings if word in words), None)
-            value = None if name is None else getattr(self, name)
-            if value is not None and not (parameter.name == "inplace" and value is False):
-                kept[parameter.name] = value
-        if "training" in _parameters(self._record.methods[CALL]):
-            kept["training"] = self.training
-        return kept
-
-    def __call__(self, *tensors: Any, **named: Any) -> Any:
-        return self.forward(*tensors, **named)
-
-    def __repr__(self) -> str:
-        """Return what the object was told beside its defaults."""
-        told = [
-            f"{name}={getattr(self, name)!r}"
-            for name, parameter in self._constructor.parameters.items()
-            if getattr(self, name) is not parameter.default
-            and getattr(self, name) != parameter.default
-        ]
-        return f"{type(self).__name__}({', '.join(told)})"
-
-    # -- what all modules have
-    # -----------------------------------------------------------------------------------
-
-    def train(self, mode: bool = True) -> FunctionModule:
-        if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
-        self.training = mode
-        return self
-
-    def eval(self) -> FunctionModule:
-        return self.train(False)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
-        return iter(())
-
-    def state_dict(self) -> OrderedDict[str, Tensor]:
-        """The weights of losses."""
-        own = vars(self).items()
-        return OrderedDict(
-            (name, value.detach()) for name, value in own if isinstance(value, Tensor)
-        )
-
-
-def module(name: str) -> type[FunctionModule]:
-    """The class of that name in torch.nn.
-
-    Raises AttributeError for what gradcli does not have, with the reason.
-    """
-    found = class_of(name, TORCH)
-    if isinstance(found, Refused):
-        raise AttributeError(f"gradcli has no torch.nn.{name}: {found.why}; {found.help}")
-    if found is None:
-        help = (
-            "it has the functions of torch.nn.functional, and the classes that are these and "
-            "keep arguments"
-        )
-        raise AttributeError(f"gradcli has no torch.nn.{name}: {help}")
-    return _make_module(name, found)
-
-
-@cache
-def _make_module(name: str, record: Class) -> type[FunctionModule]:
-    fields = {
-        "_record": record,
-        "_constructor": _constructor(record),
-        "__module__": "torch.nn.modules",
-        "__doc__": None,
-    }
-    return type(name, (FunctionModule,), fields)
-
-
-def module_names() -> list[str]:
-    """The classes that there are."""
-    return sorted(classes(TORCH))
-
-
-def _constructor(record: Class) -> inspect.Signature:
-    """The signature by which objects are made: the parameters have PyTorch's names, and the
-    defaults of the function.
-    """
-    if record.keeps == "*":  # whatever there is
-        return inspect.signature(lambda *args, **kwargs: None)
-    defaults = {
-        **_parameters(record.methods[CALL]),
-        "size_average": None,
-        "reduce": None,
-        "inplace": False,
-        **record.defaults,
-    }
-    made = []
-    for parameter, written in zip(
-        record.constructor.parameters, record.keeps.split(","), strict=False
-    ):
-        default = defaults.get(parameter.name, REQUIRED)
-        word = written.strip().lstrip("-").rpartition("|")[2]
-        made.append(_parameter(word, inspect.Parameter.empty if default is REQUIRED else default))
-    return inspect.Signature(made)
-
-
-@cache
-def _parameters(name: str) -> dict[str, Any]:
-    """The parameters of a function of networks, with their defaults."""
-    if name in OF_NETWORKS:
-        return {
-            word: parameter.default
-            for word, parameter in inspect.signature(OF_NETWORKS[name]).parameters.items()
-        }
-    found = record_of(name)
-    if found is None:
-        return {}
-    record, signature = found
-    taken: dict[str, Any] = {parameter.name: REQUIRED for parameter in signature.parameters}
-    return {**taken, **record.static, **dict.fromkeys(record.optional), **dict(signature.defaults)}
-
-
-def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
-
-
-@cache
-def _function(record: Class) -> Callable[..., Any]:
-    name = record.methods[CALL]
-    return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
 
 
 # -- PyTorch's top-level names: what ``import gradcli as torch`` offers, each made when it is first
@@ -427,7 +194,7 @@ _PUBLIC = {
     creation: words("""
     tensor from_numpy zeros ones empty zeros_like ones_like empty_like full full_like eye
     arange linspace logspace rand randn rand_like randn_like randint randint_like randperm
-    normal scalar_tensor asarray Generator manual_seed initial_seed seed default_generator
+    normal scalar_tensor Generator manual_seed initial_seed seed default_generator
 """),
     vectorizing: ("vmap",),
     modes: words("""
@@ -493,6 +260,7 @@ _WITHOUT = {  # what is not here, and why
     "rnn_relu_cell"), _RECURRENT),
     **dict.fromkeys(("poisson", "binomial"), "it draws at random, and has no gradient; np.random "
     "has it"),
+    **dict.fromkeys(("save", "load"), "np.save keeps x.detach().numpy()"),
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's "
@@ -519,18 +287,24 @@ def resolve(name: str, where: str = "torch") -> Any:
     if name in NAMES:
         return NAMES[name]
     without(name, where)
-    if name in ("save", "load"):
-        from gradcli.tensors.torch import display
-
-        return getattr(display, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    writing = in_place(name, where) or ((lambda x: x.zero_()) if name == "zero_" else None)
-    if writing is not None:
-        return writing
     if name in _ELSEWHERE:
         raise AttributeError(f"gradcli has no {name}: {_ELSEWHERE[name].format(name=name)}")
     return function(name, where)
+
+
+def no_module(name: str) -> AttributeError:
+    """The error for a class of torch.nn, with the function that it keeps arguments for."""
+    found = class_of(name, TORCH)
+    if found is None:
+        return AttributeError(f"gradcli.nn has no {name}")
+    why = (
+        f"{found.why}; {found.help}"
+        if isinstance(found, Refused)
+        else f"the function is torch.nn.functional.{found.methods[CALL].rpartition('.')[2]}"
+    )
+    return AttributeError(f"gradcli has no torch.nn.{name}: {why}")
 
 
 def names() -> set[str]:

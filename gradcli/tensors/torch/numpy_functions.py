@@ -17,14 +17,7 @@ import numpy as np
 
 from gradcli.errors import UnreadArgumentError
 from gradcli.namespace import ufuncs
-from gradcli.namespace.compositions import (
-    cho_factor,
-    cho_solve,
-    letter_operands,
-    line,
-    moving,
-    ratios,
-)
+from gradcli.namespace.compositions import letter_operands, line, moving
 from gradcli.ops.calling.meanings import is_part, qualified_name
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.spec import Op
@@ -34,7 +27,6 @@ from gradcli.tensors.core.in_place import as_tensor
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
 from gradcli.tensors.dispatch.library_calls import caller, record_of
-from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.namespace import einsum
 
 # What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
@@ -45,6 +37,11 @@ NO_GRADIENT = (
 )
 
 
+# Functions that the catalogue has otherwise: with a new array as the result, or with powers of 2
+# that are no floats.
+_OTHERS = ("put", "ldexp")
+
+
 # -- functions of the catalogue
 # ---------------------------------------------------------------------------------
 
@@ -52,7 +49,7 @@ NO_GRADIENT = (
 def call_function(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
     """A function of NumPy's, by its name. Raises TypeError, by name, for what there is not."""
     found = record_of(name, NUMPY)
-    if found is None:
+    if found is None or name in _OTHERS:
         path = f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', name)}"
         raise TypeError(f"gradcli has no {path} on tensors; tensor.detach().numpy() is the array")
     keywords = {
@@ -179,33 +176,6 @@ def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: An
     return einsum(given[0], *map(tensor_of, given[1]))
 
 
-def _along_axis(
-    function: Callable[..., Any], axis: int, arr: Any, *given: Any, **named: Any
-) -> Any:
-    """A function of each vector along an axis, in whose place its results stand."""
-    moved = np.moveaxis(tensor_of(arr), axis, -1)
-    rows, lead = np.reshape(moved, (-1, moved.shape[-1])), tuple(moved.shape[:-1])
-    found = [tensor_of(function(row, *given, **named)) for row in rows]
-    if not found:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    made = np.reshape(np.stack(found), lead + tuple(found[0].shape))
-    inner, start = made.ndim - len(lead), axis % np.ndim(arr)
-    places = [[*range(first, first + inner)] for first in (len(lead), start)]
-    return np.moveaxis(made, *places)
-
-
-def _piecewise(x: Any, condlist: Any, funclist: Any, *given: Any, **named: Any) -> Any:
-    """Values, or functions of the entries for which a condition is the last to hold."""
-    entries = tensor_of(x)
-    chosen = np.piecewise(np.zeros(entries.shape), plain(condlist), [*range(1, len(funclist) + 1)])
-    result = np.zeros_like(entries)
-    for place, value in enumerate(funclist, 1):
-        mask = chosen == place
-        if mask.any():
-            result[mask] = value(entries[mask], *given, **named) if callable(value) else value
-    return result
-
-
 def _transpose(a: Any, axes: Any = None) -> Any:
     return by_name(
         "transpose", a, **({} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())})
@@ -223,14 +193,6 @@ def _ordering(name: str) -> Callable[..., Any]:
     return run
 
 
-def _partition(
-    x: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: Any = None
-) -> Any:
-    refuse("partition", order=order)
-    x, axis = (np.ravel(x), -1) if axis is None else (x, axis)
-    return np.take_along_axis(x, np.argpartition(plain(x), kth, axis, kind), axis)
-
-
 def _unique(
     x: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
     axis: int | None = None, **keywords: Any,
@@ -243,51 +205,17 @@ def _unique(
     return results if len(results) > 1 else kept
 
 
-def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """An array with values put in, which take its dtype, as in an assignment."""
-    given, put = tensor_of(arr), tensor_of(values)
-    if put.requires_grad and not given.dtype.is_floating_point:
-        help = "make the array one of floats"
-        raise UnreadArgumentError(
-            "insert: floats that require grad cannot be put into whole numbers", help=help
-        )
-    joined = _moving(lambda pair: np.insert(pair[0], plain(obj), pair[1], axis))
-    return joined([given, put.to(given.dtype)])
-
-
 def _linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:  # fmt: skip
     """Numbers in equal distances between tensors."""
-    first, last = _floats(start, stop)
+    first, last = map(
+        _float, map(tensor_of, np.broadcast_arrays(tensor_of(start), tensor_of(stop)))
+    )
     numbers, step = line(first, last, index(num), endpoint)
-    made = _arrange(numbers, dtype, axis)
-    return (made, step) if retstep else made
-
-
-def _logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
-) -> Any:  # fmt: skip
-    first, last = _floats(start, stop)
-    return _arrange(np.power(base, line(first, last, index(num), endpoint)[0]), dtype, axis)
-
-
-def _geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
-    first, last = _floats(start, stop)
-    if np.any(np.sign(plain(first)) * np.sign(plain(last)) <= 0):
-        raise ValueError("geomspace needs two ends of one sign, neither of them 0")
-    return _arrange(ratios(first, last, index(num), endpoint), dtype, axis)
-
-
-def _floats(*ends: Any) -> Any:
-    return [_float(tensor_of(end)) for end in np.broadcast_arrays(*map(tensor_of, ends))]
-
-
-def _arrange(numbers: Any, dtype: Any, axis: int) -> Any:
     made = np.moveaxis(numbers, 0, axis)
-    return made if dtype is None else made.astype(dtype)
+    made = made if dtype is None else made.astype(dtype)
+    return (made, step) if retstep else made
 
 
 def inner_products(x1: Any, x2: Any, /, *, axis: int = -1, **keywords: Any) -> Any:
@@ -321,17 +249,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: of_constants(getattr(np, name), 1) for name in _LIKE},
     **{name: _moving(getattr(np, name)) for name in ("block", "delete", "roll")},
     "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
-    "ifftshift": _moving(np.fft.ifftshift), "insert": _insert,
+    "ifftshift": _moving(np.fft.ifftshift),
     "where": lambda condition, *choices: (
         by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
     ),
     "transpose": _transpose, "astype": _astype, "einsum": _einsum,
-    "apply_along_axis": _along_axis, "piecewise": _piecewise,
-    "sort": _ordering("sort"), "argsort": _ordering("argsort"), "partition": _partition,
-    "unique": _unique,
+    "sort": _ordering("sort"), "argsort": _ordering("argsort"), "unique": _unique,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
-    "linspace": _linspace, "logspace": _logspace, "geomspace": _geomspace,
+    "linspace": _linspace,
     "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in words("split array_split hsplit vsplit dsplit")},
 }  # fmt: skip
@@ -349,37 +275,15 @@ def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
 # ----------------------------------------------------------------------------------------------
 
 
-def _of_orders(name: str) -> Callable[..., Any]:
-    """A function of an order and a number: of orders in an array, one after the other."""
+def _of_whole_orders(name: str) -> Callable[..., Any]:
+    """A function of whole orders alone, which the catalogue has of all."""
 
     def run(order: Any, x: Any) -> Any:
-        orders = np.asarray(plain(order))
-        if name in ("kn", "yn") and (orders % 1).any():
+        if (np.asarray(plain(order)) % 1).any():
             raise ValueError(f"{name} takes whole orders: {name[0]}v takes others")
-        if not orders.ndim:
-            return _of_one_order(name, order, x)
-        result: Any = 0.0
-        for one in np.unique(orders):
-            inside = np.where(orders == one, tensor_of(x), 1.0)
-            result = np.where(orders == one, _of_one_order(name, one.item(), inside), result)
-        return result
+        return _call_by_name(name, order, x)
 
     return run
-
-
-def _of_one_order(name: str, order: Any, x: Any) -> Any:
-    if name == "ive":
-        return _call_by_name("iv", tensor_of(order), x) * np.exp(-np.abs(x))
-    return (
-        _call_by_name("kv", tensor_of(order), x) * np.exp(x)
-        if name == "kve"
-        else _call_by_name(name, order, x)
-    )
-
-
-_OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "polygamma", *(
-    f"eval_{family}" for family in words("chebyt chebyu hermite hermitenorm laguerre legendre")
-))  # fmt: skip
 
 
 def _counts(name: str, target: str) -> Callable[..., Any]:
@@ -397,110 +301,13 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
     return run
 
 
-# -- scipy.signal
-# -----------------------------------------------------------------------------------------------
-
-
-def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution over all axes."""
-    x, y = tensor_of(in1), tensor_of(in2)
-    if mode not in ("full", "same", "valid"):
-        raise UnreadArgumentError(
-            f"convolve of tensors takes mode='full', 'same' or 'valid', not {mode!r}"
-        )
-    if x.ndim != y.ndim:
-        raise ValueError("in1 and in2 should have the same dimensionality")
-    extents = list(zip(x.shape, y.shape, strict=True))
-    if mode == "valid" and len({n > m for n, m in extents if n != m}) > 1:
-        raise ValueError("One array must be larger than the other along all convolved dimensions")
-    windows: Any = np.pad(x, [(m - 1, m - 1) for _, m in extents]) if extents else x
-    for axis, (_, m) in enumerate(extents):
-        windows = windows.unfold(axis, m, 1)
-    full, kept = np.tensordot(windows, np.flip(y) if extents else y, x.ndim), []
-    for n, m in extents:
-        first = {"full": 0, "same": (m - 1) // 2}.get(mode, min(n, m) - 1)
-        kept.append(
-            slice(
-                first, first + {"full": n + m - 1, "same": n}.get(mode, max(n, m) - min(n, m) + 1)
-            )
-        )
-    return full[tuple(kept)]
-
-
-# -- scipy.stats, scipy.linalg
-# ----------------------------------------------------------------------------------
-
-
-def _normal(name: str) -> Callable[..., Any]:
-    """A density of normal vectors; of a singular covariance matrix there is none here."""
-
-    def run(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-        given = {} if mean is None else {"mean": mean}
-        return _call_by_name(f"multivariate_normal.{name}", x, cov=cov, **given)
-
-    return run
-
-
-def _sylvester(a: Any, b: Any, q: Any) -> Any:
-    """X with A X + X B = Q: one system of equations for all entries of X, row by row."""
-    left, right, wanted = map(tensor_of, (a, b, q))
-    system = np.kron(left, np.eye(len(right))) + np.kron(np.eye(len(left)), np.transpose(right))
-    return np.reshape(np.linalg.solve(system, np.reshape(wanted, (-1,))), (len(left), len(right)))
-
-
-class _SquareRoot(Function):
-    """The principal square root S of a matrix: dS with S dS + dS S = dA."""
-
-    @staticmethod
-    def forward(ctx: Any, a: Tensor) -> Tensor:
-        from scipy.linalg import sqrtm
-
-        root = np.asarray(sqrtm(a.detach().array))
-        if np.iscomplexobj(root):
-            raise ValueError("sqrtm: this matrix has no real square root")
-        result = Tensor(root.astype(a.array.dtype))
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *seeds: Any) -> Any:
-        turned = np.transpose(ctx.saved_tensors[0])
-        return _sylvester(turned, turned, seeds[0])
-
-
-def _factors(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
-    """LU factors, whose pivots count from 0, where PyTorch's are LAPACK's, which count from 1."""
-    factors, pivots = caller("lu_factor")(tensor_of(a))
-    return factors, pivots - 1
-
-
-def _solution(
-    lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
-    """z with A z = b, or with the transpose of A: b is a vector, or a matrix of as many rows."""
-    if trans not in (0, 1, 2):
-        raise UnreadArgumentError(f"lu_solve takes trans=0, 1 or 2, not {trans!r}")
-    (factors, pivots), right = lu_and_piv, tensor_of(b)
-    counted = tensor_of(np.asarray(plain(pivots)) + 1)
-    columns = right[:, None] if right.ndim == 1 else right
-    given = (tensor_of(factors), counted, columns)
-    found = caller("linalg.lu_solve")(*given, adjoint=trans != 0)
-    return found[:, 0] if right.ndim == 1 else found
-
-
 MADE: dict[str, Callable[..., Any]] = {
     "special.comb": _counts("comb", "binom"), "special.perm": _counts("perm", "perm"),
     "special.factorial": _counts("factorial", "factorial"),
-    **{f"special.{name}": _of_orders(name) for name in _OF_ORDERS},
-    **{f"stats.multivariate_normal.{name}": _normal(name) for name in ("logpdf", "pdf")},
-    "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester,
-    "linalg.sqrtm": lambda A: _SquareRoot.apply(tensor_of(A)),
-    "linalg.lu_factor": _factors, "linalg.lu_solve": _solution,
-    "linalg.cho_factor": lambda a, lower=False, overwrite_a=False, check_finite=True: cho_factor(tensor_of(a), lower),
-    "linalg.cho_solve": lambda c_and_lower, b, overwrite_b=False, check_finite=True: (
-        cho_solve(tensor_of(c_and_lower[0]), c_and_lower[1], tensor_of(b))
-    ),
+    **{f"special.{name}": _of_whole_orders(name) for name in ("kn", "yn")},
 }  # fmt: skip
+# which NumPy and PyTorch have otherwise
+_OTHERWISE = ("linalg.lu_factor", "linalg.lu_solve", "signal.convolve")
 UFUNCS = {
     name.removeprefix("special."): made
     for name, made in MADE.items()
@@ -516,6 +323,8 @@ def scipy_function(path: str) -> Any:
     """
     if path in MADE:
         return MADE[path]
+    if path in _OTHERWISE:
+        raise AttributeError(f"gradcli has no scipy.{path}")
     part, _, last = path.rpartition(".")
     if part == "stats" and is_part(last, SCIPY):
         return _Distribution(path)
@@ -550,7 +359,6 @@ class _Distribution(SimpleNamespace):
 # -- NumPy's protocols of tensors: ``np.sum(t, axis=1)``, ``np.sin(t)``, ``np.add.reduce(t)`` ----
 
 
-_WRITING = ("put",)  # of the catalogue under that name, but with a new array as its result
 _OF_WHOLE_NUMBERS = words("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift bitwise_count gcd lcm")  # fmt: skip
 
 
@@ -562,10 +370,6 @@ def function_on_tensors(
     path = f"linalg.{name}" if of_matrices else name
     if path in FUNCTIONS:
         return FUNCTIONS[path](*arguments, **keywords)
-    if name in _WRITING:
-        raise TypeError(
-            f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array"
-        )
     return call_function(
         qualified_name(name, path, NUMPY) if of_matrices else name, arguments, keywords, function
     )
@@ -612,17 +416,6 @@ def _call(
     return call_function(name, inputs, keywords, ufunc)
 
 
-def _scale(x: Any, exponents: Any) -> Any:
-    """x * 2**n by two powers, as 2**n alone may be too large or too small for a float."""
-    whole = np.asarray(plain(exponents))
-    if whole.dtype.kind in dtypes.FLOATS:
-        raise TypeError("np.ldexp: the second argument is of whole numbers")
-    x, half = tensor_of(x), whole // 2
-    kind = np.result_type(x.array, 1.0)
-    first, second = (np.exp2(part.astype(kind)) for part in (half, whole - half))
-    return x * first * second
-
-
 def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> Any:
     """``np.add.reduce`` and its kin: with dtype and out in their places, if they are given by
     position.
@@ -652,5 +445,5 @@ _PARAMETERS = {
     "reduceat": ("indices", "axis", "dtype", "out"),
 }  # fmt: skip
 _MADE: dict[str, Callable[..., Any]] = {
-    "ldexp": _scale, "vecdot": inner_products, "conjugate": np.positive,
+    "vecdot": inner_products, "conjugate": np.positive,
 }  # fmt: skip

@@ -15,18 +15,11 @@ from gradcli.errors import LinAlgError
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, as_numpy, of_numpy, of_pytorch, untaken
-from gradcli.tensors.core.in_place import (
-    as_tensor,
-    cast,
-    check_writable,
-    clone_of,
-    common_shape,
-    update,
-)
-from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrap
-from gradcli.tensors.core.modes import Mode, check_device, state
+from gradcli.tensors.core.in_place import as_tensor, cast, clone_of, common_shape, update
+from gradcli.tensors.core.levels import Batched, by_example, rewrap
+from gradcli.tensors.core.modes import check_device
 from gradcli.tensors.core.modes import device as torch_device
-from gradcli.tensors.core.tensor import Tensor, address, regraph, stands_in_order, start, strides
+from gradcli.tensors.core.tensor import Tensor, address, stands_in_order, start, strides
 from gradcli.tensors.dispatch.apply import check_annotations, region
 from gradcli.tensors.dispatch.library_calls import caller
 
@@ -116,31 +109,20 @@ def _isin(
 
 def _search_sorted(
     sorted_sequence: Tensor, values: Any, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None, sorter: Tensor | None = None,
+    side: str | None = None,
 ) -> Tensor:  # fmt: skip
     if side not in (None, "left", "right") or (side == "left" and right):
         raise RuntimeError(f"searchsorted: side is 'left' or 'right', as right says, not {side!r}")
+    if sorted_sequence.array.ndim != 1:
+        raise RuntimeError("searchsorted: the sorted sequence must have one axis")
     where: Any = side or ("right" if right else "left")
-    sequence, wanted = sorted_sequence.array, array(values)
-    if sorter is not None:
-        sequence = np.take_along_axis(sequence, sorter.array, -1)
-    if sequence.ndim <= 1:
-        found = np.searchsorted(sequence, wanted, where)
-    elif sequence.shape[:-1] != wanted.shape[:-1]:
-        raise RuntimeError("searchsorted: all axes but the last are those of the sorted sequence")
-    else:
-        each = np.vectorize(lambda row, v: np.searchsorted(row, v, where), signature="(n),(m)->(m)")
-        found = each(sequence, wanted)
+    found = np.searchsorted(sorted_sequence.array, array(values), where)
     return Tensor(np.asarray(found, np.int32 if out_int32 else np.int64))
 
 
 def _bucketize(
     x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    if boundaries.array.ndim != 1:
-        raise RuntimeError(
-            f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})"
-        )
     return _search_sorted(boundaries, x, out_int32=out_int32, right=right)
 
 
@@ -371,38 +353,6 @@ def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = 
     memory = x.physical.array if isinstance(x, Batched) else x.array
     offset = start(memory) if storage_offset is None else int(storage_offset)
     return region(x, _sizes(size), _sizes(stride), offset)
-
-
-def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
-    """Make x the view of itself that a function makes of it."""
-    if isinstance(x, Batched):
-        rearrange(x.physical, lambda now: in_front(arrange(rewrap(now, x.levels)), x.levels))
-        return x
-    check_writable(x)
-    if state.before_writing is not None:
-        state.before_writing(x)
-    x._refresh()
-    now = Tensor(x.array)
-    now.__dict__.update(x.__dict__)
-    now.node, now._requires_grad, now._version_counter = (
-        x.node,
-        x._requires_grad,
-        x._version_counter,
-    )
-    if state.recorder is not None:
-        state.recorder.rename(now, x)
-    follow = (
-        x.node is not None and x._view is None
-    )  # what arrives at a node has the shape of its result
-    with Mode(recording=state.recording or follow):
-        result = arrange(now)
-    x.array = result.array
-    x._version_counter[0] += 1
-    if result.node is not None and result is not now and (x._view is None or state.recording):
-        regraph(x, result.node)
-    if state.recorder is not None:
-        state.recorder.rename(x, result)
-    return x
 
 
 MEMORY: dict[str, Callable[..., Any]] = {
