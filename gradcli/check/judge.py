@@ -40,7 +40,7 @@ from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, s
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
-from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner
+from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import (
     NO_ZEROS,
@@ -122,12 +122,14 @@ class Pass(NamedTuple):
     """The function at one precision, by the reference and by the engine's rules without rounding.
 
     y          the value with its history on the tape
+    chosen     the entries of the value that depend on choices at kinks
     reference  R: the value and the gradients
     engine     E-infinity: the same
     """
 
     tape: ReferenceTape
     y: np.ndarray
+    chosen: Mapping[int, Sides]
     reference: list[np.ndarray]
     engine: list[np.ndarray]
 
@@ -349,15 +351,17 @@ class Judge:
     def _pass(self, m: Any, probing: bool = True) -> Pass:
         """Return a pass in a context.
 
-        probing  whether to go on where values are not finite
-        Raises Unsupported where an operation has no reference, Undecidable in balls that are too
-        wide, and Undecided on kinks of inner derivatives.
+        probing  whether to go on where values are not finite, and to look at kinks of inner
+                 derivatives from all sides
+        Raises Unsupported where an operation has no reference, and Undecidable in balls that are
+        too wide.
         """
         tape, inner = (
             ReferenceTape(m, self.leaves, self.precision, self.zeros),
             has_inner(self.root),
         )
         y = tape.run(self.root, self.nodes)
+        chosen: Mapping[int, Sides] = {}
         table = (
             forward_exact(m, self.root, self.leaves, self.precision, self.zeros)
             if inner
@@ -365,12 +369,12 @@ class Judge:
         )
         unsure = tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])
         if probing and inner and unsure:
-            raise Undecided("a derivative inside of the expression is on a kink, or not finite")
+            tape, y, chosen = with_inner_choices(m, self, table)
         slopes = tape.slopes(y, exact_array(m, self.seed), self.nodes)
         reference = [Algebra.map(plain, y), *slopes]
         engine = gradients_exact(m, table, self.root, self.nodes, self.seed)
         rules = [as_numbers(m, table[self.root].array), *engine]
-        return Pass(tape, y, reference, rules)
+        return Pass(tape, y, chosen, reference, rules)
 
     @cached_property
     def _whole(self) -> Any:
@@ -504,7 +508,7 @@ class Judge:
             comparison.excuse(infinite, "a value that was given is not finite")
             lost = [i for i, y in enumerate(comparison.computed) if no_number and math.isnan(y)]
             comparison.excuse(lost, "what it is the derivative of is not a number")
-        return source, [Comparison(m, value, rules, *floats[0], None), *comparisons]
+        return source, [Comparison(m, value, rules, *floats[0], found.chosen), *comparisons]
 
     # -- Arrays that are too large for scalars: every entry against a reference in long double,
     # which may be off by its own share of the rounding of doubles, by the same analysis, and by the

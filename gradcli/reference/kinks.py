@@ -5,17 +5,17 @@ there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra
+from gradcli.reference.algebra import Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
@@ -458,6 +458,147 @@ def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Side
     return Sides(*words, left, right, limit, least=least, gap=gap)
 
 
+# -- Kinks of what is differentiated inside of an expression, as in ``grad(abs(x), x)`` at 0, whose
+# value is a choice.
+#
+# There the expression is evaluated with the derivative from the left, with that from the right,
+# with the one of least norm between them, and with the one that the engine's rules choose, which
+# must lie between them, too. What the expression may be lies between its values.
+
+
+Place = tuple[Expr, int]  # a derivative inside of the expression, and an entry of it
+_MOST_WORK = 200_000  # scalar operations
+
+
+class _Choosing(ReferenceTape):
+    """The function, with a choice for the derivatives inside of it at kinks.
+
+    asked   as of a `Prober`
+    known   the kinks that have been found, with both sides
+    choose  takes both sides of a kink
+    """
+
+    def __init__(
+        self,
+        m: Any,
+        asked: Any,
+        known: dict[Expr, dict[int, Sides]],
+        choose: Callable[[Place, Sides], Any],
+    ) -> None:
+        super().__init__(m, asked.leaves, asked.precision)
+        self.asked, self.known, self.choose = asked, known, choose
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
+        found = super().derivative(node, table)
+        flat = found.reshape(-1)
+        if node not in self.known:
+            self.known[node] = self._sides(node, found)
+        for i, sides in self.known[node].items():
+            chosen = self.choose((node, i), sides) if sides.limit is None else sides.limit
+            if self.m.isfinite(plain(flat[i])):  # the slope stays that of the definition
+                flat[i] = flat[i] + (chosen - plain(flat[i]))
+            else:
+                behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
+                flat[i] = Traced(self.scalars, chosen, Limit(), behind)
+        return found
+
+    def _sides(self, node: Expr, derivative: Array) -> dict[int, Sides]:
+        """The entries of a derivative that are on a kink, or not finite, with both sides."""
+        of: Derivation = node.static["of"]
+        m, found = self.m, dict[int, Sides]()
+        x, value = (Algebra.map(plain, self.table[part]) for part in (of.x, of.y))
+        ways = self._ways(of, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ()
+        for direction, part, event in islice(ways, _MOST_WORK // (4 * self.asked.size)):
+            wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
+
+            def at(
+                move: Any, direction: Array = direction, wanted: Array = wanted
+            ) -> tuple[Array, Array]:
+                moved = np.asarray(x + move * direction, dtype=object)
+                other = _tape_beside(m, self.asked, {of.x: moved})
+                slopes = np.ravel(other.run(node))[wanted]
+                return Algebra.map(plain, slopes), Algebra.map(plain, other.table[of.y])
+
+            found |= {
+                int(i): sides
+                for i, sides in zip(wanted, both_sides(m, at, value, event), strict=True)
+                if sides.finite
+            }
+        return found
+
+    def _ways(
+        self, of: Derivation, x: Array, derivative: Array
+    ) -> Iterator[tuple[Array, Any, Event | None]]:
+        """Yield ways to move the variable, relative to its size, and the entries of the derivative
+        that each is about: those that reach a kink, or have no finite value by their formula.
+        """
+        m, events = self.m, active_kinks(self, [of.x])[of.x]
+        gaps = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
+        if of.vector is not None and of.kind in ("jvp", "hvp"):
+            if events or gaps.any():
+                vector = Algebra.map(plain, self.table[of.vector])
+                yield vector, ..., next(iter(events.values()), None)
+            return
+        sizes = Algebra.map(lambda v: abs(v) or m.one, x)
+        places = np.arange(x.size).reshape(x.shape)
+        for i in sorted({*events, *np.flatnonzero(gaps.reshape(-1, max(1, x.size)).any(axis=0))}):
+            yield (
+                np.where(places == i, sizes, m.zero),
+                (..., *np.unravel_index(i, x.shape)),
+                events.get(i),
+            )
+
+
+class Limit(Step):
+    """A value that its formula does not have at a point, but beside it; the slope there is asked
+    beside the point, too.
+    """
+
+    name = "the derivative"
+
+    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        return tape.nan
+
+
 def has_inner(root: Expr) -> bool:
     """Return whether there are derivatives inside of an expression."""
     return any(node.op is derivative for node in definition_order(root))
+
+
+def with_inner_choices(
+    m: Any, asked: Any, engine: Mapping[Expr, Any]
+) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
+    """The function with the engine's choices at the kinks inside of it, its value, and the entries
+    of it that are a choice.
+
+    engine  what the engine's rules give for every node, without rounding
+    """
+
+    def as_engine(place: Place, sides: Sides) -> Any:
+        """Return what lies between the sides and is nearest to what the engine chose."""
+        node, i = place
+        if node not in engine:
+            return sides.left  # nothing that the engine computes depends on it
+        low, high = sorted((sides.left, sides.right))
+        return max(low, min(engine[node].array.reshape(-1)[i], high))
+
+    known: dict[Expr, dict[int, Sides]] = {}
+    choices: list[Callable[[Place, Sides], Any]] = [
+        as_engine,
+        lambda _, sides: sides.left,
+        lambda _, sides: sides.right,
+        lambda _, sides: sides.least,
+    ]
+    chosen, *others = (_Choosing(m, asked, known, choose) for choose in choices)
+    root = asked.root
+    y = chosen.run(root, asked.nodes)
+    left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
+    first = next((s for found in known.values() for s in found.values() if s.limit is None), None)
+    sides = {}
+    for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
+        if first is None or a == b == c or not all(map(m.isfinite, (a, b, c))):
+            continue
+        between = min(a, b) <= c <= max(a, b)  # but for products of several choices
+        ends = (a, b) if between else (min(a, b, c), max(a, b, c))
+        sides[i] = Sides(first.place, first.convention, *ends, least=least[i])
+    return chosen, y, sides

@@ -324,12 +324,13 @@ class Product(Cell):
         divides by: by Taylor's theorem that of the derivative. The theorem is about what lies
         between the root and any other number, so that the root has to be in the box.
         """
-        place, root, above = self.quotient or (0, EVERYTHING, [])
+        place, root, above = (at.limits and self.quotient) or (0, EVERYTHING, [])
         if not above or not above[0].is_smooth or root.low not in at.box[place]:
             return None
-        there = Evaluation(self.cells, with_side(at.box, place, root))
+        there = Evaluation(self.cells, with_side(at.box, place, root), limits=False)
+        here = Evaluation(self.cells, at.box, limits=False)
         zeros = [there.value(part).interval for part in above[:-1]]
-        values = [Evaluation(self.cells, at.box).value(part) for part in above]
+        values = [here.value(part) for part in above]
         vanishes = all(x is not None and x.is_zero for x in zeros)
         return values[-1].interval if vanishes and not any(v.events for v in values) else None
 
@@ -441,10 +442,15 @@ class Choice(Cell):
 
 
 class Evaluation:
-    """Cells over one box, and those of which more is known there."""
+    """Cells over one box, and those of which more is known there.
 
-    def __init__(self, cells: Cells, box: Box, known: Mapping[Cell, Value] | None = None) -> None:
-        self.cells, self.box, self.known = cells, box, known or {}
+    limits  whether quotients whose parts vanish together have their limits
+    """
+
+    def __init__(
+        self, cells: Cells, box: Box, known: Mapping[Cell, Value] | None = None, limits: bool = True
+    ) -> None:
+        self.cells, self.box, self.known, self.limits = cells, box, known or {}, limits
         self.table: dict[Cell, Value] = dict(self.known)
 
     def value(self, cell: Cell) -> Value:
@@ -488,7 +494,7 @@ class Evaluation:
             narrowed[cell] = y & before
             known[cell] = Value(narrowed[cell], events)
         box = tuple(narrowed.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
-        return Evaluation(self.cells, box, known)
+        return Evaluation(self.cells, box, known, self.limits)
 
 
 # -- The maker of cells

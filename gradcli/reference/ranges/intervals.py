@@ -311,6 +311,9 @@ def _powers(x: Interval, y: Interval) -> Found:
     """Powers with an exponent that varies; below 0 there are those of whole numbers alone, and
     no range is known.
     """
+    whole = y.low.unique_fmpz() if y.is_point else None
+    if whole is not None:
+        return Found(x ** fmpq(whole), POLE if y.low < 0 and 0 in x else None)
     if x.low < 0:
         nowhere = x.high < 0 and y.is_finite and y.high.floor() < y.low
         return Found(None if nowhere else EVERYTHING, DOMAIN)
