@@ -324,13 +324,13 @@ NO_ROOM: dict[str, tuple[str, bytes, str]] = {
     # a text of which more would be made than there may be: its suffix, content, error
     "lists": (
         ".json",
-        b"[" + b"[]," * 100_000 + b"[]]",
-        "what 'd.json' holds needs 14.3 MB, over the memory limit of 10 MB",
+        b"[" + b"[]," * 200_000 + b"[]]",
+        "what 'd.json' holds needs 18.1 MB, over the memory limit of 10 MB",
     ),
     "objects": (
         ".json",
-        b"[" + b'{"":0},' * 40_000 + b"1]",
-        "what 'd.json' holds needs 13.1 MB, over the memory limit of 10 MB",
+        b"[" + b'{"":0},' * 60_000 + b"1]",
+        "what 'd.json' holds needs 12.7 MB, over the memory limit of 10 MB",
     ),
 }
 

@@ -27,7 +27,7 @@ from gradcli.cli.decide import cases, parallel
 from gradcli.report.machine_reports import _artifact, _class
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import digests
-from gradcli.storage.cache import VERDICTS, folder
+from gradcli.storage.cache import Entries, folder
 
 # -- processes, pipes, paths
 # -----------------------------------------------------------------------------------------
@@ -265,19 +265,16 @@ def key(number: int) -> str:
 
 @pytest.mark.usefixtures("cache")
 def test_the_oldest_entries_are_removed() -> None:
-    agreed = Check(Verdict.AGREE, {}, None, [], None, [], None)
-    for number in range(VERDICTS.most):
-        verdict_cache.remember(key(number), agreed)
-        os.utime(VERDICTS.path_of(key(number)) or "", (number, number))
-    assert verdict_cache.recall(key(0)) is not None  # and so it is the youngest
-    verdict_cache.remember(key(VERDICTS.most), agreed)
-    left = [
-        number
-        for number in range(VERDICTS.most + 1)
-        if verdict_cache.recall(key(number)) is not None
-    ]
-    assert left == [0, *range(VERDICTS.most // 4 + 2, VERDICTS.most + 1)]
-    assert len(VERDICTS.files()) == 3 * VERDICTS.most // 4
+    store = Entries("some", "some", room=10_000, largest=2_000)
+    for number in range(10):
+        store.keep(key(number), b"x" * 900)
+        os.utime(store.path_of(key(number)) or "", (number, number))
+    assert store.read(key(0)) is not None  # and so it is the youngest
+    store.keep(key(10), b"x" * 900)
+    left = [number for number in range(11) if store.read(key(number)) is not None]
+    assert left[0] == 0
+    assert left[1:] == [*range(12 - len(left), 11)]
+    assert len(left) < 9
 
 
 @pytest.mark.skipif(os.name != "posix", reason="HOME")

@@ -127,7 +127,7 @@ def test_two_writers_and_a_reader_see_whole_entries() -> None:
 
 
 def test_a_store_has_a_bound_of_bytes() -> None:
-    store = Entries("some", "some", most=100, room=10_000, largest=2_000)
+    store = Entries("some", "some", room=10_000, largest=2_000)
     for number in range(30):
         store.keep(f"{number:064x}", b"x" * 900)
     kept = [number for number in range(30) if store.read(f"{number:064x}") is not None]

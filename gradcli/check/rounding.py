@@ -80,8 +80,7 @@ class Bounded(Carried):
         return self.arithmetic.bounded(np.array(values), np.array(errors))
 
     def split(self) -> list[Bounded]:
-        errors = plus(self.error, np.zeros(self.shape))
-        return [*map(self.arithmetic.bounded, self.value, errors)]
+        return [*map(self.arithmetic.bounded, self.value, plus(self.error, np.zeros(self.shape)))]
 
 
 class Names:

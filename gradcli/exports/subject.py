@@ -5,7 +5,6 @@ one graph, as far as a target can write them.
 from __future__ import annotations
 
 import math
-import textwrap
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -304,22 +303,12 @@ def identifier(name: str) -> str:
 # -- What an exported function computes, in words: its text, shapes and dtypes.
 
 
-_WIDTH = 100
-
-
 def describe(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
     """Lines of a docstring or a comment."""
-    first = subject.text.strip().split("\n")
-    lines = [
-        f"Value and gradient of {clip_text(first[0], 300)}"
-        if len(first) == 1
-        else "Value and gradient of"
-    ]
-    lines = (
-        _fill(lines[0])
-        if len(first) == 1
-        else [*lines, *("    " + clip_text(line, 300) for line in first)]
-    )
+    first, *rest = [clip_text(line, 300) for line in subject.text.strip().split("\n")]
+    lines = [f"Value and gradient of {first}"]
+    if rest:
+        lines = ["Value and gradient of", *(f"    {line}" for line in (first, *rest))]
     lines.append("")
     for parameter in subject.parameters:
         own = identifiers[parameter.name]
@@ -336,10 +325,5 @@ def describe(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
         + (f"; gradients are of its product with {subject.seed}" if subject.seed else "")
     )
     for note in subject.notes:
-        lines += ["", *_fill(note)]
+        lines += ["", note]
     return lines
-
-
-def _fill(text: str) -> list[str]:
-    found = textwrap.wrap(text, _WIDTH, subsequent_indent="    ", break_long_words=False)
-    return found or [text]

@@ -254,6 +254,7 @@ def spell_file(name: str) -> str:
 
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
+_ENCRYPTED = 1
 _LARGEST = 1 << 24  # bytes of a directory: a hundred thousand parts and more
 _LISTED = 20
 _FAULTS = (
@@ -327,6 +328,8 @@ def _choose_part(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zi
         raise has_no_key(name, key, [*map(_key, parts)])
     if len(found) > 1:
         raise InputError(f"'{name}' has the key '{key}' {len(found)} times")
+    if found[0].flag_bits & _ENCRYPTED:
+        raise InputError(f"cannot read '{name}:{_key(found[0])}': it is encrypted")
     return found[0]
 
 

@@ -117,13 +117,7 @@ def backward(
         wanted = tuple(map(needed.__contains__, operands))
         if True not in wanted:
             return ()
-        if None not in operands:
-            values = [value_of(node), *map(value_of, operands)]
-        else:
-            values = [
-                value_of(node),
-                *[None if operand is None else value_of(operand) for operand in operands],
-            ]
+        values = [value_of(node), *[None if x is None else value_of(x) for x in operands]]
         return contributions(node, wanted, cotangent, values, times)
 
     adjoints = {node: seed for node, seed in seeds.items() if node in needed}
@@ -163,10 +157,11 @@ def alike(order: Sequence[Any], needed: Any = frozenset()) -> dict[Any, list[Any
     groups: dict[Any, list[Any]] = {}
     for node in order:
         depths[node] = 1 + max(map(depths.__getitem__, node.operands), default=0)
+    for node in sorted(order, key=depths.__getitem__):
         same = node.op is not None and node.op.partials is not None and not node.static
         key = [o if o.is_constant else (o.kind, o in needed) for o in node.operands]
         groups.setdefault((depths[node], node.op if same else node, *key), []).append(node)
-    return {x: group for _, group in sorted(groups.items(), key=lambda g: g[0][0]) for x in group}
+    return {x: group for group in groups.values() for x in group}
 
 
 def together(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:

@@ -73,24 +73,20 @@ class Drawing:
     nodes: int  # how many there are, drawn each or folded
 
     @property
-    def is_folded(self) -> bool:
-        return len(self.boxes) < self.nodes
-
-    @property
     def count(self) -> str:
-        return f"{self.nodes:,} nodes" + (f" as {len(self.boxes)} boxes" if self.is_folded else "")
+        return f"{self.nodes:,} nodes as {len(self.boxes)} boxes"
 
 
 Groups = dict[int, int]  # by ids: the id of the node that stands for it
 
 
-def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
+def drawing(explanation: Explanation) -> Drawing:
     """Return what is drawn of an explanation."""
     groups = {node.id: node.id for node in explanation.nodes}
     if len(groups) > FEW:
         for fold in (_functions, _calls, _lines):
             groups = _fold(explanation, groups, fold)
-            if len(set(_with_helpers_inside(explanation, groups).values())) <= most:
+            if len(set(_with_helpers_inside(explanation, groups).values())) <= MOST:
                 break
         else:
             groups = _near_the_result(explanation, _with_helpers_inside(explanation, groups), FEW)

@@ -49,13 +49,12 @@ class Store(ABC):
 
     name     that of its folder
     holds    what it keeps, in words
-    most     files in each of its folders
-    room     bytes in each of these
+    room     bytes in each of its folders
     largest  bytes of an entry
     """
 
-    def __init__(self, name: str, holds: str, *, most: int, room: int, largest: int) -> None:
-        self.name, self.holds, self.most, self.room, self.largest = name, holds, most, room, largest
+    def __init__(self, name: str, holds: str, *, room: int, largest: int) -> None:
+        self.name, self.holds, self.room, self.largest = name, holds, room, largest
 
     def folder(self) -> Path | None:
         where = folder()
@@ -118,16 +117,16 @@ class Store(ABC):
                 with suppress(OSError):  # another process removed it
                     found = path.lstat()
                     aged.append((found.st_mtime_ns, found.st_size, path))
-        size, count = sum(size for _, size, _ in aged), len(aged)
-        if size <= self.room and count <= self.most:
+        size = sum(size for _, size, _ in aged)
+        if size <= self.room:
             return
         for _, own, path in sorted(aged):
-            if size <= 3 * self.room // 4 and count <= 3 * self.most // 4:
+            if size <= 3 * self.room // 4:
                 return
             if path != newest:
                 with suppress(OSError):
                     path.unlink()
-                size, count = size - own, count - 1
+                size -= own
 
 
 class Entries(Store):
@@ -300,6 +299,6 @@ def _open(there: os.stat_result) -> bool:
     )
 
 
-VERDICTS = Entries("verdicts", "verdicts", most=128, room=1 << 20, largest=64 << 10)
-NATIVE = Libraries("native", "compiled code", most=4096, room=256 << 20, largest=64 << 20)
+VERDICTS = Entries("verdicts", "verdicts", room=1 << 18, largest=64 << 10)
+NATIVE = Libraries("native", "compiled code", room=256 << 20, largest=64 << 20)
 STORES = (VERDICTS, NATIVE)

@@ -110,12 +110,21 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if not isinstance(equation, str):
         raise TypeError("einsum(): the first argument is the equation, a string; operands follow")
     tensors = [as_tensor(o) for o in operands]
-    if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub":
+    if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     found: Tensor = record_named("einsum")(*tensors, subscripts=equation)
     return found.to(
         of_numpy(dtypes.result_type([x.array for x in tensors]))
     )  # whole numbers wrap around
+
+
+def _sums(equation: str) -> bool:
+    """Return whether a letter of one term's is not in the result."""
+    term, arrow, result = equation.replace(" ", "").partition("->")
+    letters = set(term) - {"."}
+    return (
+        bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
+    )
 
 
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
