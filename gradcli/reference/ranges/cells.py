@@ -48,6 +48,7 @@ LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
 # defined everywhere
 _TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
+_ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
 _ORDERS = (1, 2, 3, 4)  # of derivatives, for quotients whose parts vanish together
 GAPS = {DOMAIN, POLE}
 
@@ -95,12 +96,13 @@ class Cell:
     known    its value, of a number
     partial  whether it may be undefined somewhere
     smooth   whether it has no kinks and jumps, if what it is made of has none
+    regular  whether it is analytic on a convex set, if what it is made of is
     """
 
     __array_ufunc__ = None
     known: fmpq | None = None
     constant = NOUGHT
-    smooth = True
+    smooth = regular = True
 
     def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False) -> None:
         self.cells, self.args = cells, args
@@ -154,14 +156,23 @@ class Cell:
         return all(c.smooth for c in self.order)
 
     @cached_property
+    def is_linear(self) -> bool:
+        return all(isinstance(c, Leaf) for _, c in self.terms)
+
+    @cached_property
     def is_thin(self) -> bool:
-        """Tell whether its zeros surely fill no space: it is analytic everywhere, and not 0 at a
-        point.
+        """Tell whether its zeros surely fill no space.
+
+        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly
+        anywhere: it is not where it is not 0 at a point.
         """
-        if self.partial or not self.is_smooth:
+        inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
+        if not all(c.regular for c in self.order) or any(
+            f.divides for b in inner for f in b.factors
+        ):
             return False
-        x = self.cells.somewhere.value(self).interval
-        return x is not None and 0 not in x
+        x, events = self.cells.somewhere.value(self)
+        return x is not None and not events and 0 not in x
 
     def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
         """The ranges of what it is made of, unless some of it has no value, and what is the matter
@@ -251,6 +262,7 @@ class Product(Cell):
             cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors)
         )
         self.factors = factors
+        self.regular = all(not f.root or f.base.is_linear for f in factors)
 
     def value(self, at: Evaluation) -> Value:
         found = self._with_logarithm(at)
@@ -354,6 +366,9 @@ class Call(Cell):
     def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
         super().__init__(cells, args, name not in _TOTAL.split())
         self.name, self.function, self.smooth = name, function, name != "floor"
+        self.regular = self.smooth and (
+            name in _TOTAL.split() or (name in _ON_INTERVALS and args[0].is_linear)
+        )
 
     def value(self, at: Evaluation) -> Value:
         ranges, events = self.operand_ranges(at)
@@ -387,7 +402,7 @@ class Choice(Cell):
     fills some space.
     """
 
-    smooth = False
+    smooth = regular = False
 
     def __init__(self, cells: Cells, off: Cell, *sides: Branch) -> None:
         super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))))
