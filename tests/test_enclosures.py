@@ -80,8 +80,10 @@ def _static(op: Op) -> dict[str, Any]:
 def test_functions_and_their_slopes_enclose_the_true_value(op: Op) -> None:
     balls, m, static = Balls(DIGITS), exact(), _static(op)
     assert points(op), "no point of the domain is tried"
-    count = 0 if op.algebra == "power" else len(op.operands)
-    slopes = [smooth_function(op, len(op.operands), static).partial(i) for i in range(count)]
+    places = range(0 if op.algebra == "power" else len(op.operands))
+    if op.name in ("gammainc", "gammaincc", "betainc"):  # by parameters there are no balls
+        places = places[-1:]
+    slopes = [smooth_function(op, len(op.operands), static).partial(i) for i in places]
     for at in points(op):
         with balls.working():
             given = [Ball(x) for x in at]

@@ -379,7 +379,7 @@ def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found
         value = program_of(function, len(given)).run(m, tuple(Ball(x.ball) for x in given))[0]
     except (Undecidable, ArithmeticError, ValueError):
         return unknown
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, NotImplementedError):
         pass
     if m.uncertified or not isinstance(value, Ball):
         raise Unsupported(f"{name} has no rigorous bounds")
