@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "gradcli.api": ("bound", "differentiate", "evaluate", "explain", "export", "parse", "plot"),
     "gradcli.query.functions": (
-        "compile", "hessian", "hvp", "jacobian", "value_and_grad", "Function", "Hessian", "HessianProduct", "Jacobian", "Value",
+        "compile", "hessian", "jacobian", "value_and_grad", "Function", "Hessian", "Jacobian", "Value",
     ),
     "gradcli.report.results": (
         "AssertRecord", "GradientRecord", "HessianRecord", "HvpRecord", "JacobianRecord", "JvpRecord", "Result",

@@ -113,9 +113,8 @@ def test_options_that_a_mode_has_no_use_for(options: dict[str, Any]) -> None:
 def test_names_that_are_options(name: str) -> None:
     assert ev(f"2*{name}", at={name: 3.0}, check=False).value == 6.0
     assert vg(f"2*{name}")(**{name: 3.0})[0] == 6.0, "they are no options of calls"
-    with pytest.raises(GradcliError) as caught:
+    with pytest.raises(GradcliError):
         ev(f"2*{name}", **{name: 2.5})
-    assert caught.value.help == f'to give the name a value, write at={{"{name}": 2.5}}'
 
 
 def test_pytorchs_compile_has_a_backend_of_its_own() -> None:

@@ -9,8 +9,8 @@ from gradcli.errors import GradcliError, InputTypeError, UnknownNameError
 
 REFUSED = {
     "no text": ((5,), {}, "the expression must be text, not int"),
-    "no name": (("x", 1), {}, "1 is no name to differentiate by"),
-    "no word": (("x", "2x"), {}, "'2x' is no name to differentiate by"),
+    "no name": (("x", 1), {}, "'names' must be names, not (1,)"),
+    "no word": (("x", "2x"), {}, "the expression has no name '2x' to differentiate by"),
     "an order of none": (
         ("x",),
         {"order": 0},
@@ -64,14 +64,14 @@ def test_what_comes_back():
     assert list(record.derivative) == ["y", "x"]
     assert record.derivative["y"] == "x**2"
     assert record.latex["y"] == "x^{2}"
-    assert (record.verdict, record.failed, record.order, record.expr) == (
+    assert (record.check.verdict.word, record.failed, record.order, record.expr) == (
         "agree",
         False,
         1,
         "x^2*y",
     )
     assert record.formula("y") == "x**2"
-    assert gradcli.differentiate("x^2*y", "x,y", check=False).verdict is None
+    assert gradcli.differentiate("x^2*y", "x,y", check=False).check is None
 
 
 def test_the_last_query_is_the_result():
@@ -80,9 +80,9 @@ def test_the_last_query_is_the_result():
 
 def test_points_are_the_same_each_time():
     first, second = (gradcli.differentiate("sqrt(x)*y", points=5, random_state=3) for _ in range(2))
-    assert (first.derivative, first.points, first.verdict) == (
+    assert (first.derivative, first.points, first.check.verdict) == (
         second.derivative,
         second.points,
-        second.verdict,
+        second.check.verdict,
     )
     assert first.points == 5

@@ -9,16 +9,12 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from domain_words import BEYOND, OF_MATRICES, borders, contains
-from helpers import lowered
+from domain_words import BEYOND, OF_MATRICES, borders, contains, ranges
 
 from gradcli.check.judge import Reals
 from gradcli.errors import GradcliError
-from gradcli.graph.nodes import reachable
-from gradcli.ops.facts import ranges
 from gradcli.ops.registry import composites, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
-from gradcli.query.free_variables import in_domains
 from gradcli.reference.algebra import Numbers, Unsupported, number
 from gradcli.reference.tape import exact_array
 
@@ -215,16 +211,3 @@ def test_names_without_values_are_tried_in_the_domains_of_many_operations(call_c
     """By chance hardly any point lies in all of them."""
     done = call_cli("check", "-e", MANY)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_points_in_domains() -> None:
-    root = lowered(
-        "log(x)*sqrt(2 - y)*asin(x) + acosh(y)*atanh(z) - w", dict.fromkeys("xyzw", 0.5)
-    )[1]
-    order = reachable([root])
-    leaves = {node.payload.name: node for node in order if node.is_leaf}
-    for point in in_domains(order, list(leaves.values()), 50):
-        x, y, z = (point[leaves[name]] for name in "xyz")
-        assert 0 < x <= 1
-        assert y >= 1
-        assert -1 < z < 1

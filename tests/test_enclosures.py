@@ -13,16 +13,14 @@ import mpmath
 import numpy as np
 import pytest
 from adversary import evaluated, trials
-from call_graph import reached
 from cases import EVERY as CASES
 from domain_words import contains
 from flint import arb
 from helpers import lowered, thinned
 
 from gradcli.graph.nodes import reachable
-from gradcli.ops.registry import composites, registry
+from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
-from gradcli.query import catalogue
 from gradcli.reference.algebra import Unsupported, number
 from gradcli.reference.ball import REAL, Ball, of_mpmath
 from gradcli.reference.balls import Balls
@@ -256,6 +254,11 @@ def test_large_matrices_are_certain_to_many_digits() -> None:
 # What records say
 
 
+def _ends(op: Any) -> str:
+    """Return where the reference of an operation proves nothing."""
+    return getattr(op.reference, "ends", "")
+
+
 def test_records_say_where_nothing_is_proved() -> None:
     """Every structural operation and composite that cases reach: what FLINT or a bound lacks is
     named by a record of what was used.
@@ -273,11 +276,11 @@ def test_records_say_where_nothing_is_proved() -> None:
                 evaluated(balls, scope, root, [scope.names[name] for name in case.values])
             except Undecidable:
                 continue
-        assert not balls.uncertified or any(catalogue.uncertified_where(op) for op in ops), (
+        assert not balls.uncertified or any(_ends(op) for op in ops), (
             case.text,
             balls.uncertified,
         )
-    assert {op.name for op in registry().values() if catalogue.uncertified_where(op)} <= seen
+    assert {op.name for op in registry().values() if _ends(op)} <= seen
 
 
 @pytest.mark.parametrize(
@@ -297,42 +300,6 @@ def test_what_a_record_names_is_so(text: str, x: Any) -> None:
         except (Undecidable, Unsupported):
             return
     assert balls.uncertified
-
-
-def test_composites_say_what_their_operations_say() -> None:
-    uncertified = {op.name for op in registry().values() if catalogue.uncertified_where(op)}
-    for name, record in composites().items():
-        made_of = _made_of(name)
-        assert bool(catalogue.uncertified_where(record)) == bool(made_of & uncertified), (
-            name,
-            made_of & uncertified,
-        )
-
-
-def _made_of(name: str) -> set[str]:
-    """The operations that a composite's body reaches, through other composites, too."""
-    found, open_ = set[str](), [name]
-    while open_:
-        record = composites().get(open_.pop())
-        for part in (
-            reached(record.definition, into_records=False).records - found
-            if record is not None
-            else ()
-        ):
-            found.add(part)
-            open_.append(part)
-    return found
-
-
-def test_functions_say_whether_they_are_certified(call_cli: Any) -> None:
-    entries = {
-        record.name: catalogue.entry(record, example=False) for _, record in catalogue.functions()
-    }
-    assert not entries["eigh"].certified
-    assert "equal" in entries["eigh"].uncertified
-    assert sum(entry.certified for entry in entries.values()) > 0.97 * len(entries)
-    shown = call_cli("functions", "svdvals").stdout
-    assert "uncertified  where singular values are 0 or equal" in shown
 
 
 # Expressions

@@ -87,7 +87,6 @@ def test_functions_give_what_is_found_by_any_form():
     assert flat([3.0])[1].tolist() == [6.0]
     assert gradcli.hessian(f"{MICRO}**2")({MICRO: 3.0})[2][MICRO][MICRO] == 2.0
     assert gradcli.jacobian(f"[{MICRO}, 2]*{MU}")({MICRO: 3.0})[1][MICRO].tolist() == [6.0, 2.0]
-    assert gradcli.hvp(f"{MICRO}**2")({MICRO: 3.0}, v={MICRO: 1.0})[2][MICRO] == 2.0
 
 
 def test_by_name():

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import sympy
 from domain_words import BEYOND, contains
+from domain_words import ranges as ranges_of
 from helpers import applied, exact, exact_partial, swept, thinned
 
 import gradcli
 import gradcli.query.evaluate  # the engine registers operations of its own
 from gradcli.graph.interpret import forward
 from gradcli.graph.sweep import scale
-from gradcli.ops.facts import ranges as ranges_of
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import pickle
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_a_plan_says_who_runs_it_and_in_which_steps() -> None:
     f = vg("sum(exp(x)*w)", backend="numpy")
     assert (
         str(f.plan())
-        == repr(f.plan())
+        == f.plan()
         == "nothing is compiled yet: call the function, or prepare it for shapes"
     )
     f(x=np.ones(5000), w=2)
@@ -70,11 +70,6 @@ def test_operations_and_constants_have_their_names() -> None:
     assert "<bool (2, 1)>" in said
 
 
-class Spec(NamedTuple):
-    shape: Any
-    dtype: Any
-
-
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @over("prepared", "prepared", "text", "shapes", "values")
 def test_what_is_prepared_is_not_compiled_again(
@@ -113,11 +108,9 @@ def test_a_shape_in_the_place_of_a_value_that_was_given_before() -> None:
     f = vg("sum(cumsum(x, axis=k))", "x")
     f(x=np.ones((2, 3)), k=0)
     with pytest.raises(GradcliError) as caught:
-        f.prepare(x=(2, 3), k=Spec((), int))
-    assert caught.value.render() == (
-        "error[usage]: the value of 'k' decides what is computed: its shape is not enough\n = "
-        "help: give it a value: k=1"
-    )
+        f.prepare(x=(2, 3), k=())
+    assert caught.value.message.startswith("the value of 'k' decides what is computed")
+    assert caught.value.help == "give it a value: k=1"
 
 
 def test_calls_that_order_names_in_other_ways_share_a_plan() -> None:

@@ -73,7 +73,7 @@ def test_no_result_fills_the_screen() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [gradcli.compile, gradcli.value_and_grad, gradcli.jacobian, gradcli.hessian, gradcli.hvp],
+    [gradcli.compile, gradcli.value_and_grad, gradcli.jacobian, gradcli.hessian],
 )
 def test_no_function_fills_the_screen(make) -> None:
     assert len(repr(make("+".join(["x"] * 5000)))) <= 140

@@ -110,7 +110,6 @@ x**2*exp(x) : x*(x + 2)*exp(x)
 exp(-x)/x : -(x + 1)*exp(-x)/x**2
 exp(x**3*log(x)) : x**(x**3 + 2)*(3*log(x) + 1)
 sqrt(exp(2*x) + 2*x) : (exp(2*x) + 1)/sqrt(exp(2*x) + 2*x)
-(exp(x) - exp(-x))/(exp(x) + exp(-x)) : 4/(exp(x) + exp(-x))**2
 2**(4*x) + 4*x**2 : 4*2**(4*x)*log(2) + 8*x
 3**sin(3*x) : 3*log(3)*cos(3*x)*3**sin(3*x)
 x**pi*pi**x : pi**x*x**(pi - 1)*(pi + x*log(pi))

@@ -45,7 +45,7 @@ def test_second_order_is_what_samples_say() -> None:
     ("text", "x", "said"),
     [
         ("abs(x)", "0.05±0.1", "kink"),
-        ("log(x)", "0.05±0.1", "not finite"),
+        ("log(x)", "0.05±0.1", "the end of the domain"),
         ("detach(x)*2", "1±0.1", "x is left out"),
     ],
 )
@@ -60,16 +60,6 @@ def test_all_names_count_whatever_the_gradient_is_asked_for() -> None:
     assert found is not None
     assert [*found.contributions] == ["a", "b"]
     assert found.contributions["a"]["share"] == pytest.approx(25 / 29)
-
-
-def test_objects_of_other_libraries() -> None:
-    class Number:
-        nominal_value, std_dev = 2.0, 0.1
-
-    record = gradcli.evaluate("3*x", x=Number())
-    assert record.value == 6
-    assert record.uncertainty is not None
-    assert record.uncertainty.std == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("deviation", ["-1", "nan", "inf", "[1, 2]", "0.1 ± 0.1", ""])

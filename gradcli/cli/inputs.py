@@ -144,15 +144,14 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
     return found
 
 
-def eval_inputs(request: Request, *, equation: bool = False) -> Inputs:
-    """Return what ``gradcli eval`` reads, where the expression may be an equation. Raises
-    UsageError.
+def eval_inputs(request: Request, implicit: str | None = None) -> Inputs:
+    """Return what ``gradcli eval`` reads, where the expression may be an equation that gives
+    a name. Raises UsageError.
     """
     found = words_of(request)
-    if equation:
-        found = found._replace(
-            others=[(as_equation(text), beside) for text, beside in found.others]
-        )
+    if implicit is not None:
+        others = [(as_equation(text, implicit), beside) for text, beside in found.others]
+        found = found._replace(others=others)
     return found.inputs(request, "evaluate", EXAMPLE)
 
 

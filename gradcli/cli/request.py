@@ -520,13 +520,6 @@ class PlotRequest(Request):
             help="Rows of the table, evenly spaced (101); of two names, along each (65).",
         ),
     ] = None
-    log: Annotated[
-        str | None,
-        typer.Option(
-            metavar="x|y|xy",
-            help="Logarithmic axes: of the name, of the value (of two names: theirs).",
-        ),
-    ] = None
     out: Annotated[
         str | None,
         typer.Option(

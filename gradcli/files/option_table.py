@@ -27,7 +27,7 @@ VALUES: dict[str, Values] = {
     "order": Number(True, 1, 10), "check.order": Number(True, 1, 2),
     "backend": BACKENDS, "convention": CONVENTIONS, "dialect": DIALECTS, "dtype": ("float64", "float32"),
     "check.dtype": ("float64", "float32", "float16", "bfloat16"), "mode": ("grad", "jacobian", "hessian", "jvp", "hvp"),
-    "bound.width": Number(above=True), "plot.points": Number(True, 2, 1_000_000), "plot.log": ("x", "y", "xy"),
+    "bound.width": Number(above=True), "plot.points": Number(True, 2, 1_000_000),
     **dict.fromkeys(("check", "formula", "forward", "latex", "lipschitz", "sparse", "steps"), bool),
 }  # fmt: skip
 

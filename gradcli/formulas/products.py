@@ -1,6 +1,5 @@
 """Products: as fractions, with the operations that these take, and in other forms that equal them and
-may be shorter: quotients of functions by their names, double angles, half of an exponent,
-exponentials in sums.
+may be shorter: quotients of functions by their names, double angles.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from operator import mul
 from typing import Any, TypeVar
 
 from gradcli.formulas.algebra import Algebra, Quantity, family_of
-from gradcli.formulas.powers import Number, Value, lean, power, product
+from gradcli.formulas.powers import Number, Value, power, product
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import arithmetic, exponential
@@ -198,9 +197,6 @@ def _weight(s: Number, c: Number, t: Number, argument: int) -> int:
     return sum(2 + argument + (abs(e) != 1) for e in (s, c, t) if e)
 
 
-# -- Products of double angles, of half an exponent, with exponentials in sums -------------------
-
-
 def double_angle(algebra: Algebra, value: Value) -> Value | None:
     """2*sin(x)*cos(x) as sin(2*x)."""
     bases = algebra.bases
@@ -223,78 +219,3 @@ def double_angle(algebra: Algebra, value: Value) -> Value | None:
                 algebra.raise_to(twice, exponent),
             )
     return None
-
-
-def half_angle(algebra: Algebra, value: Value) -> Value | None:
-    """exp(x)/(exp(x) - 1)**2 as 1/(4*sinh(x/2)**2): a sum with 1 that is left without its
-    exponential.
-    """
-    bases = algebra.bases
-    for base, exponent in value[1]:
-        terms = bases[base].terms
-        if (
-            terms is None
-            or len(terms) != 2
-            or abs(terms.get((), 0)) != 1
-            or exponent.denominator != 1
-        ):
-            continue
-        raised, number = next((m, c) for m, c in terms.items() if m)
-        if abs(number) != 1 or any(
-            bases[b].by is None or bases[b].of is not None for b, _ in raised
-        ):
-            continue
-        rest = product(
-            product(value[1], ((base, -exponent),)), power(raised, Fraction(exponent, 2))
-        )
-        if any(b == other for b, _ in rest for other, _ in raised):
-            continue
-        exponents: list[Value] = []
-        for b, e in raised:
-            by = bases[b].by
-            assert by is not None
-            exponents.append((lean(Fraction(e * by[0]) / 2), by[1]))
-        half = algebra.total(exponents)
-        from gradcli.ops.elementwise import trigonometric
-
-        function = trigonometric.cosh if number == terms[()] else trigonometric.sinh
-        twice = algebra.times((2 * number, ()), algebra.function(function, [half], {}))
-        return algebra.times((value[0], rest), algebra.raise_to(twice, exponent))
-    return None
-
-
-def absorb_exponentials(algebra: Algebra, value: Value) -> Value | None:
-    """(exp(x) - 1)*exp(-x) as 1 - exp(-x): exponentials back in the sums that they were taken out
-    of.
-    """
-    bases = algebra.bases
-    changed = value
-    for base, exponent in value[1]:
-        if base not in bases.sums:
-            continue
-        highest: dict[int, Number] = {}
-        for monomial in bases[base].terms or ():
-            for b, e in monomial:
-                if bases[b].by is not None and bases[b].of is None and e > 0:
-                    highest[b] = max(e, highest.get(b, 0))
-        left = dict(changed[1])
-        taken = tuple(
-            [
-                (b, e)
-                for b, e in highest.items()
-                if left.get(b, 0) * exponent < 0 and left[b] / (e * exponent) <= -1
-            ]
-        )
-        if not taken:
-            continue
-        taken = tuple(sorted(taken))
-        below = power(taken, -1)
-        sign, inner = bases.sum(
-            {product(m, below): c for m, c in (bases[base].terms or {}).items()}
-        )
-        rest = product(product(changed[1], ((base, -exponent),)), power(taken, exponent))
-        changed = (
-            changed[0] * (sign if exponent % 2 else 1),
-            product(rest, ((inner.number, exponent),)),
-        )
-    return None if changed is value else changed

@@ -23,9 +23,7 @@ from gradcli.formulas.powers import (
 from gradcli.formulas.products import (
     Fractions,
     Piece,
-    absorb_exponentials,
     double_angle,
-    half_angle,
     ratios,
 )
 from gradcli.graph.interpret import interpret
@@ -136,11 +134,9 @@ class Layout(Fractions):
                 yield self.product_of(value)
             return
         yield self.product_of(value)
-        for other in (
-            form(self.algebra, value) for form in (double_angle, half_angle, absorb_exponentials)
-        ):
-            if other is not None:
-                yield self.product_of(other)
+        other = double_angle(self.algebra, value)
+        if other is not None:
+            yield self.product_of(other)
         for base in sums:
             rest: Value = (number, product(monomial, ((base, -1),)))
             yield from self._distribute(bases[base], rest)

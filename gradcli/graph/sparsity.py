@@ -128,10 +128,8 @@ def _array(sets: Iterable[_Set], shape: Shape) -> np.ndarray:
 # of them meet where it would matter.
 #
 # Columns of a Jacobian may share a colour if no row has both (A. Curtis, M. Powell, J. Reid,
-# 1974). Of a Hessian, which is symmetric, one of two entries is enough: a star colouring, in
-# which no path of four vertices has two colours alone (T. Coleman, J. Moré, 1984; A. Gebremedhin,
-# F. Manne, A. Pothen, What Color Is Your Jacobian?, 2005). Both are greedy, in the order of
-# columns; colours are bits of whole numbers.
+# 1974). Of a Hessian, which is symmetric, one of two entries is enough (M. Powell, P. Toint, 1979).
+# Colours are chosen greedily, in the order of columns; they are bits of whole numbers.
 
 
 class Compression(NamedTuple):
@@ -172,65 +170,6 @@ def columns_apart(pattern: Pattern) -> np.ndarray:
     return colors
 
 
-def star(pattern: Pattern) -> np.ndarray:
-    """A star colouring of the graph of a symmetric pattern: neighbours differ, and no path of four
-    vertices has two colours alone.
-    """
-    count = pattern.shape[0]
-    starts, columns = pattern.starts.tolist(), pattern.columns.tolist()
-    colors = [-1] * count
-    once, twice = (
-        [0] * count,
-        [0] * count,
-    )  # colours of a vertex's neighbours: those that one has, those that two have
-    ended = (
-        [0] * count
-        # colours of neighbours that have two neighbours of this vertex's colour: no further
-        # neighbour may have one
-    )
-    first: list[dict[int, int]] = [
-        {} for _ in range(count)
-    ]  # the neighbour that had a colour first
-    for vertex in range(count):
-        near = [other for other in columns[starts[vertex] : starts[vertex + 1]] if other != vertex]
-        taken, met, repeated = 0, 0, 0
-        for other in near:
-            color = colors[other]
-            if color >= 0:
-                taken |= 1 << color | ended[other]
-                repeated |= met & (1 << color)
-                met |= 1 << color
-        if repeated:
-            for other in near:
-                if colors[other] >= 0 and repeated >> colors[other] & 1:
-                    taken |= once[other]
-        color = colors[vertex] = _first_free(taken)
-        bit = 1 << color
-        for other in near:
-            if colors[other] >= 0:
-                if repeated >> colors[other] & 1:
-                    ended[other] |= bit
-                if once[other] & bit:
-                    _end(
-                        other, first[other][color], vertex, colors, ended, known=twice[other] & bit
-                    )
-            if once[other] & bit:
-                twice[other] |= bit
-            else:
-                once[other] |= bit
-                first[other][color] = vertex
-    return np.array(colors, int)
-
-
-def _end(
-    hub: int, one: int, other: int, colors: list[int], ended: list[int], *, known: int
-) -> None:
-    """A coloured vertex has neighbours of one colour: theirs may not have its colour any more."""
-    ended[other] |= 1 << colors[hub]
-    if not known:
-        ended[one] |= 1 << colors[hub]
-
-
 def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
     """Return whether derivatives are carried back, and how entries are read from them: by columns
     or by rows, whichever takes fewer colours.
@@ -251,24 +190,24 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
 
 
 def of_hessian(pattern: Pattern) -> Compression:
-    """Return how the entries of a symmetric pattern are read: from the column, or from that of the
-    entry on the other side.
+    """Return how the entries of a symmetric pattern are read: those of the fullest rows from their
+    own columns, all others from columns that are apart but for these rows.
     """
-    rows, columns = pattern.rows, pattern.columns
+    rows, columns, size = pattern.rows, pattern.columns, pattern.shape[0]
     if not columns.size:
-        return _none(pattern.shape[1])
-    if 2 * columns.size > pattern.shape[0] ** 2:
-        return _each(columns, rows, pattern.shape[0])
-    colors = star(pattern)
-    keys = rows * max(_count(colors), 1) + colors[columns]
-    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    alone = counts[places] == 1  # no other entry of the row has this colour
-    return Compression(
-        colors,
-        _count(colors),
-        np.where(alone, colors[columns], colors[rows]),
-        np.where(alone, rows, columns),
-    )
+        return _none(size)
+    if 2 * columns.size > size**2:
+        return _each(columns, rows, size)
+    counts = np.diff(pattern.starts)
+    order = np.argsort(-counts, kind="stable")
+    full = order[: np.argmin(np.arange(size) + counts[order])]
+    is_full = np.isin(np.arange(size), full)
+    others = ~(is_full[rows] | is_full[columns])
+    colors = columns_apart(pattern_of(rows[others], columns[others], pattern.shape)) + full.size
+    colors[full] = np.arange(full.size)
+    turned = is_full[rows] & ~is_full[columns]
+    moving, place = np.where(turned, rows, columns), np.where(turned, columns, rows)
+    return Compression(colors, _count(colors), colors[moving], place)
 
 
 def _each(moving: np.ndarray, place: np.ndarray, number: int) -> Compression:
@@ -337,7 +276,7 @@ class Dependence(Reached):
             return np.broadcast_to(
                 reduce(self.sets.both, [operands[i] for i in moving]), node.shape
             )
-        for reading in (self._by_axes, self._move, self._by_axis, self._by_batch):
+        for reading in (self._by_axes, self._move, self._by_axis):
             found = reading(node, op, operands)
             if found is not None:
                 return found
@@ -396,25 +335,6 @@ class Dependence(Reached):
             return np.broadcast_to(mixed, x.shape)
         shapes = [reduced_shape(x.shape, axis, keepdims) for keepdims in (True, False)]
         return mixed.reshape(node.shape) if node.shape in shapes else None
-
-    def _by_batch(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Entries mix in the trailing axes that the record names, batch by batch."""
-        if op.core_dims is None or op.outputs > 1 or len(op.core_dims) != len(node.operands):
-            return None
-        ranks = [
-            0 if o is None else max(0, len(o.shape) - core)
-            for o, core in zip(node.operands, op.core_dims, strict=True)
-        ]
-        batches = [
-            self.sets.along(x, range(rank, x.ndim)).reshape(x.shape[:rank])
-            for x, rank in zip(operands, ranks, strict=True)
-            if x is not None
-        ]
-        lead = node.shape[: max(ranks)]
-        whole = np.broadcast_to(reduce(self.sets.both, batches), lead)
-        return np.broadcast_to(
-            whole.reshape((*lead, *[1] * (len(node.shape) - len(lead)))), node.shape
-        )
 
 
 class Along(Arrays):

@@ -79,10 +79,6 @@ class Entries(Thing):
                 f"values, {_PARAMETERS}",
                 lambda builder, values: self._update(builder.value(values), update),
             )
-        if name == "apply":
-            raise TypeMismatchError(
-                "a function cannot be handed to apply", help="write x.at[0].set(sin(x[0]))"
-            )
         raise UnknownNameError(
             f"x.at[...] has no method '{name}'",
             help="it has set, add, subtract, multiply, divide, power, min, max and get",
@@ -246,7 +242,7 @@ def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
 
 def _flatten(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:
     """PyTorch's ``x.flatten(1)``, and NumPy's ``x.flatten('F')``."""
-    if isinstance(start_dim, str):
+    if isinstance(start_dim, str):  # NumPy's order
         return result_of(call(builder, "ravel", NUMPY, [x, start_dim], {}))
     given = {
         key: value
@@ -323,7 +319,7 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
     if name not in _OF_UFUNCS:
         raise UnknownNameError(
             f"'{function.name}' has no attribute '{name}'",
-            help="it has reduce, accumulate, outer and reduceat",
+            help="it has reduce, accumulate and outer",
         )
 
     of = function.name
@@ -337,8 +333,9 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
         where: Any = None,
     ) -> Any:
         """Along the first axis, if no other is given."""
-        axis, keepdims = builder.static(axis, "an axis"), builder.static(keepdims, "a flag")
-        return ufuncs.reduce(_caller(builder), of, array, axis, keepdims, initial, where)
+        axis, keepdims = builder.static(axis, "an axis"), builder.flag(keepdims, "'keepdims'")
+        more = {"keepdims": keepdims, "initial": initial, "where": where}
+        return ufuncs.reduce(_caller(builder), of, array, axis, **more)
 
     def accumulate(builder: Builder, array: Expr, axis: Any = 0) -> Any:
         return ufuncs.accumulate(_caller(builder), of, array, builder.integer(axis, "an axis"))
@@ -346,25 +343,19 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
     def outer(builder: Builder, a: Expr, b: Expr) -> Any:
         return ufuncs.outer(_caller(builder), of, a, b)
 
-    def reduceat(builder: Builder, array: Expr, indices: Expr, axis: Any = 0) -> Any:
-        return ufuncs.reduceat(
-            _caller(builder), of, array, builder.static(indices), builder.integer(axis, "an axis")
-        )
-
     bodies: dict[str, Callable[..., Any]] = {
         "reduce": reduce,
         "accumulate": accumulate,
         "outer": outer,
-        "reduceat": reduceat,
     }
     return Routine(f"{of}.{name}", _OF_UFUNCS[name], bodies[name])
 
 
 _OF_UFUNCS = {
-    "reduce": "array|x, axis, -dtype, -out, keepdims, initial, where", "accumulate": "array|x, "
-    "axis, -dtype, -out", "outer": "a, b",
-    "reduceat": "array|x, indices, axis, -dtype, -out",
-}  # fmt: skip
+    "reduce": "array|x, axis, -dtype, -out, keepdims, initial, where",
+    "accumulate": "array|x, axis, -dtype, -out",
+    "outer": "a, b",
+}
 
 
 def _caller(builder: Builder) -> ufuncs.Call:

@@ -27,7 +27,7 @@ from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
 from gradcli.language.scope import Builder, Range, Scope, run_body
-from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Number
+from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import (
     CALL,
@@ -193,25 +193,12 @@ def operation(name: str) -> Op | None:
 # -- What to say of a name that has no value, or is no function, where one is wanted -------------
 
 
-# Functions of Python that have others in their place, or none.
-_OF_PYTHON = {
-    "sorted": "write sort(x)",
-    "reversed": "write flip(x, 0)",
-    "enumerate": "write arange(3) for the numbers of entries",
-    "isinstance": "leave it out",
-    **dict.fromkeys(
-        ("map", "zip", "filter"), "write sin(x)*y: functions work on all entries at once"
-    ),
-    **dict.fromkeys(
-        words("dict set frozenset iter next str repr input"), "write [1, 2] for an array"
-    ),
-}
 _OF_PROGRAMS = words(
     "model net network module criterion"
 )  # what programs call by names of their own, near to those of functions
 _PAIR = 2
-_DEGREES = words("deg degree degrees")
 _IMAGINARY = frozenset("ijIJ")
+_DEGREES = words("deg degree degrees")
 _LONGEST = 40  # characters of a name that may be several names written together
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
 
@@ -236,7 +223,9 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     help = f"did you mean '{close}'?" if close else f"give it one: {name}=1"
     places = range(1, len(name) if len(name) <= _LONGEST else 0)
     inner = next((i for i in places if name[i:] in scope.names and is_function(name[:i])), None)
-    if _is_function(scope, name):
+    if name in _DEGREES:
+        help = "write x° or x*pi/180"
+    elif _is_function(scope, name):
         message, help = f"'{name}' is a function here; it has no value", f"write {name}(x)"
     elif inner is not None:
         help = f"write {name[:inner]}({name[inner:]})"
@@ -244,7 +233,8 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         help = f"write {calls}, or give the name a value: {name} = 1"
     elif len(name) > 1 and not name.islower() and is_function(name.lower()):
         help = f"write {name.lower()}(x): functions have round brackets"
-    return MissingValueError(message, help=help)
+    note = "there are no complex numbers here" if name in _IMAGINARY else None
+    return MissingValueError(message, help=help, note=note)
 
 
 def _is_function(scope: Scope, name: str) -> bool:
@@ -289,8 +279,6 @@ def split_glued(name: str, known: Collection[str]) -> list[str] | None:
 
 def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
     """The error of calling a name that is no function, on arguments that are written so."""
-    if name in _OF_PYTHON:
-        return UnknownNameError(f"the language has no '{name}'", help=_OF_PYTHON[name])
     close = suggestion(name, scope.functions) or close_to(name)
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
     help = "define it before, or write * to multiply"
@@ -374,27 +362,6 @@ def refuse_as_factor(
             "function",
             help=f"write {name}{argument}{power} or {name}({name}{argument})",
         ).at(Span(node.start, node.end))
-
-
-def refuse_as_unit(right: FreeVariable, node: Binary, source: Source) -> None:
-    """Raise for ``45deg`` and ``2j``: a name without a value after a factor, which is a unit
-    elsewhere.
-    """
-    if node.operator != "*" or not isinstance(node.left, (Name, Number)):
-        return
-    factor = source.text[node.left.start : node.left.end]
-    if right.name in _DEGREES:
-        raise MissingValueError(
-            f"no value for '{right.name}'", help=f"write {factor}° or {factor}*pi/180"
-        ).at(node.right.span, source)
-    if (
-        right.name in _IMAGINARY
-        and isinstance(node.left, Number)
-        and node.left.end == node.right.start
-    ):
-        raise MissingValueError(
-            f"'{factor}{right.name}' is complex elsewhere; there are no complex numbers here"
-        ).at(node.span, source)
 
 
 def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -508,18 +508,9 @@ def einsum(builder: Builder, arguments: Any) -> Any:
     first, *rest = arguments or (None,)
     if len(rest) == 1 and isinstance(rest[0], str):
         first, rest = rest[0], [first]
-    if (
-        not isinstance(first, (str, list, tuple))
-        and rest
-        and all(isinstance(part, (list, tuple)) for part in rest[::2])
-    ):
-        first, operands = compositions.letter_operands(
-            [first, *rest], partial(builder.integer, place="a label of einsum")
-        )
-    else:
-        operands = [
-            o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])
-        ]
+    operands = [
+        o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])
+    ]
     if not isinstance(first, str) or not operands:
         raise ArgumentError(
             "einsum needs its subscripts as a string, and operands",

@@ -5,7 +5,7 @@ tests of entries.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,12 @@ from gradcli.language.constructors import (
     shape_of,
     whole_numbers,
 )
-from gradcli.language.names import Function, Indices, Thing, dtype_of
+from gradcli.language.names import Thing, dtype_of
 from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import declared_signature
@@ -46,13 +46,6 @@ MISSING = object()
 
 # -- Indices: constants of the program; a condition is taken at the bound values, as a mask between
 # brackets is.
-
-
-def _places(builder: Builder, x: Any) -> np.ndarray:
-    known = np.asarray(builder.static(builder.value(x)))
-    if known.dtype.kind not in "iu":
-        raise ArgumentError("an index must be whole numbers")
-    return known
 
 
 def flatnonzero(builder: Builder, x: Any) -> Any:
@@ -78,14 +71,6 @@ def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
     return lambda builder, row, col, offset=0: of_rows(builder, row, offset, col)
 
 
-def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
-    """The indices of the main diagonal of an array of equal extents."""
-    (extent,), axes = shape_of(builder, n), builder.integer(ndim, "how many axes")
-    builder.graph.limits.check_shape((1,) * min(max(0, axes), builder.graph.limits.dimensions + 1))
-    builder.graph.limits.check_array((extent,))
-    return indices_by_numpy(builder, "diag_indices", extent, axes)
-
-
 def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
     known = [mask_of(builder, part) for part in lists]
@@ -95,37 +80,12 @@ def ix_(builder: Builder, lists: Any) -> Any:
     )
 
 
-def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
-    """The index along each axis of what is at a place among all entries."""
-    return indices_by_numpy(
-        builder, "unravel_index", _places(builder, indices), shape_of(builder, shape)
-    )
-
-
 def block(builder: Builder, arrays: Any) -> Any:
     """Nested lists of arrays, put together along the last axis and then along those before it."""
-    return _move_entries(builder, "block", np.block, arrays)
-
-
-def delete(builder: Builder, x: Any, obj: Any, axis: Any = None) -> Any:
-    """An array without the entries at indices along an axis."""
-    at, along = builder.static(obj), builder.static(axis, "an axis")
-    return _move_entries(builder, "delete", lambda places: np.delete(places, at, along), x)
-
-
-def insert(builder: Builder, x: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """An array with values put in before indices along an axis."""
-    at, along = builder.static(obj), builder.static(axis, "an axis")
-    return _move_entries(
-        builder, "insert", lambda pair: np.insert(pair[0], at, pair[1], along), [x, values]
-    )
-
-
-def _move_entries(builder: Builder, name: str, function: Callable[..., Any], entries: Any) -> Any:
     try:
-        return compositions.moving(function, builder.value)(entries)
-    except (ValueError, IndexError) as error:
-        raise ShapeError(f"{name}: {error}") from None
+        return compositions.moving(np.block, builder.value)(arrays)
+    except ValueError as error:
+        raise ShapeError(f"block: {error}") from None
 
 
 def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> Any:
@@ -150,8 +110,7 @@ triu_of_pytorch, tril_of_pytorch = (
 )
 
 
-# -- What NumPy indexes in order to make arrays and indices: ``np.c_``, ``np.r_``, ``np.mgrid``,
-# ``np.ogrid``.
+# -- What NumPy indexes in order to join arrays: ``np.c_[x, y]``, ``np.r_[0, x, 1:4]`` -----------
 
 
 class Joined(Thing):
@@ -163,70 +122,19 @@ class Joined(Thing):
         self.written, self.columns = written, columns
 
     def subscript(self, builder: Builder, items: list[Any]) -> Any:
-        nodes = [_part(builder, item) for item in items]
-        depth = max(2 if self.columns else 1, *(node.ndim for node in nodes), 0)
-        shapes = [(node.shape, (1,) * (depth - node.ndim)) for node in nodes]
-        parts = [
-            reshape(x, shape=own + more if self.columns else more + own)
-            for x, (own, more) in zip(nodes, shapes, strict=True)
-        ]
-        return concatenate(*parts, axis=-1 if self.columns else 0)
+        nodes = [self._part(builder, item) for item in items]
+        if self.columns:
+            nodes = [x if x.ndim > 1 else reshape(x, shape=(*x.shape, 1)) for x in nodes]
+        return concatenate(*nodes, axis=-1 if self.columns else 0)
+
+    def _part(self, builder: Builder, item: Any) -> Expr:
+        if isinstance(item, Range) and item.stop is not None:
+            item = arange(builder, 0 if item.start is None else item.start, item.stop, item.step)
+        node = builder.value(item)
+        return node if node.ndim else reshape(node, shape=(1,))
 
 
-class Grid(Thing):
-    """``np.mgrid[0:3, 0:2]`` and ``np.ogrid``: the coordinates of a grid along each axis, whole or
-    as lines.
-    """
-
-    def __init__(self, written: str, sparse: bool) -> None:
-        self.written, self.sparse = written, sparse
-
-    def subscript(self, builder: Builder, items: list[Any]) -> Any:
-        lines = [_line(builder, item) for item in items]
-        shape, limits = tuple(line.size for line in lines), builder.graph.limits
-        (limits.check_shape if self.sparse else limits.check_array)((len(shape), *shape))
-        if len(lines) == 1:
-            return builder.graph.constant(lines[0])
-        grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)
-        return (
-            Indices(map(builder.graph.constant, grids))
-            if self.sparse
-            else builder.graph.constant(np.stack(grids))
-        )
-
-
-def _part(builder: Builder, item: Any) -> Expr:
-    if isinstance(item, str):
-        raise TypeMismatchError(
-            f"the string {item!r} is not read between these brackets",
-            help="write concatenate([x, y], axis=0)",
-        )
-    if isinstance(item, Range):
-        item = arange(builder, *_bounds(item))
-    node = builder.value(item)
-    if not node.ndim:
-        node = reshape(node, shape=(1,))
-    if not all(node.shape):
-        raise ShapeError("an empty array cannot be joined here")
-    return node
-
-
-def _bounds(item: Range) -> tuple[Any, Any, Any]:
-    if item.stop is None:
-        raise ArgumentError("a range needs an end here", help="write np.r_[0:4]")
-    return 0 if item.start is None else item.start, item.stop, item.step
-
-
-def _line(builder: Builder, item: Any) -> np.ndarray:
-    if not isinstance(item, Range):
-        raise ArgumentError("a grid is made of ranges", help="write np.mgrid[0:3, 0:2]")
-    made = arange(builder, *_bounds(item))
-    return np.asarray(made.payload if made.is_constant else builder.scope.evaluate(made))
-
-
-OBJECTS: dict[str, Thing] = {
-    "r_": Joined("np.r_", False), "c_": Joined("np.c_", True), "mgrid": Grid("np.mgrid", False), "ogrid": Grid("np.ogrid", True),
-}  # fmt: skip
+OBJECTS = {"r_": Joined("np.r_", False), "c_": Joined("np.c_", True)}
 
 
 # -- Whether entries hold, and how many: ``any``, ``all``, ``count_nonzero``, ``isclose``,
@@ -300,12 +208,8 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "flatnonzero": ("x", flatnonzero),
     "triu_indices": ("n, k, m", triu_indices),
     "tril_indices": ("n, k, m", tril_indices),
-    "diag_indices": ("n, ndim", diag_indices),
     "ix_": ("***lists", ix_),
-    "unravel_index": ("indices, shape|dims, -memory_order|order", unravel_index),
     "block": ("arrays", block),
-    "delete": ("x|arr, obj, axis", delete),
-    "insert": ("x|arr, obj, values, axis", insert),
     "any": ("x, axis, -out, keepdims, where", any_),
     "all": ("x, axis, -out, keepdims, where", all_),
     "count_nonzero": ("x, axis, keepdims", count_nonzero),
@@ -314,10 +218,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{
-        name: SHARED[name]
-        for name in words("argwhere any all count_nonzero isclose allclose unravel_index")
-    },
+    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose")},
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),
@@ -327,102 +228,40 @@ OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 
 
-class Limits(Thing):
-    """``np.finfo(float)``, ``np.iinfo(np.int64)``: what is known of numbers of a precision."""
+_LIMITS = words("eps max min tiny smallest_normal resolution")
 
-    def __init__(self, written: str, info: Any, names: Collection[str]) -> None:
-        self.written, self.info, self.names = written, info, names
+
+class Limits(Thing):
+    """``np.finfo(float)``: what is known of floats of a precision."""
+
+    written = "finfo(...)"
+
+    def __init__(self, info: Any) -> None:
+        self.info = info
 
     def attribute(self, builder: Builder, name: str) -> Any:
-        if name not in self.names:
+        if name not in _LIMITS:
             raise UnknownNameError(
-                f"{self.written} has no attribute '{name}'", help=f"it has {', '.join(self.names)}"
+                f"{self.written} has no attribute '{name}'", help="it has eps, max, min and tiny"
             )
-        value = getattr(self.info, name)
-        return builder.graph.constant(value if isinstance(value, int) else float(value))
+        return builder.graph.constant(float(getattr(self.info, name)))
 
 
-_SPELLED = {
-    "double": "float64",
-    "float": "float64",
-    "half": "float16",
-    "long": "int64",
-    "int": "int32",
-}
-_LIMITS = {  # dtypes, names, and what is to be written for others
-    "finfo": (
-        words("float64 float32 float16"), words("eps max min tiny smallest_normal resolution bits "
-        "epsneg smallest_subnormal"),
-        "floats", "write np.finfo(float).eps",
-    ),
-    "iinfo": (words("int64 int32 int16 int8 uint8"), words("max min bits"), "whole numbers", "write np.iinfo(np.int64).max"),
-}  # fmt: skip
-
-
-def _limits(function: str, library: str = NUMPY) -> Callable[..., Any]:
-    dtypes, names, of, help = _LIMITS[function]
-
+def _limits(library: str) -> Callable[..., Any]:
     def limits(builder: Builder, dtype: Any = None) -> Any:
         usual = DType("float32" if library == TORCH else builder.scope.precision)
         kind = usual if dtype is None else dtype_of(dtype)
-        name = "" if kind is None else _SPELLED.get(kind.name, kind.name)
-        if name not in dtypes:
-            raise ArgumentError(f"{function} takes a dtype of {of}", help=help)
-        return Limits(f"{function}({name})", getattr(np, function)(name), names)
+        try:
+            return Limits(np.finfo("" if kind is None else kind.name))
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                "finfo takes a dtype of floats", help="write np.finfo(float).eps"
+            ) from None
 
     return limits
 
 
-_SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_default_dtype")
 _FORMATS = words("contiguous_format preserve_format channels_last strided")
-
-
-def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
-    """Numbers, or functions of x, where conditions hold; the last condition that holds counts, one
-    more value is for none of them.
-    """
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
-    values = list(funclist) if isinstance(funclist, (list, tuple)) else [funclist]
-    if len(values) not in (len(conditions), len(conditions) + 1):
-        raise ShapeError(
-            f"piecewise: {len(values)} values for {len(conditions)} conditions",
-            help="write np.piecewise(x, [x < 0], [-1, 1])",
-        )
-
-    def of(value: Any) -> Any:
-        if isinstance(value, Function):
-            return calls.result_of(calls.call(builder, value.name, value.library, [x], {}))
-        made = builder.value(value)
-        if made.shape:
-            raise ShapeError(
-                "piecewise takes numbers and functions, no arrays",
-                help="write np.select([x < 0], [x**2], x)",
-            )
-        return made
-
-    result = of(values[-1]) if len(values) > len(conditions) else builder.graph.constant(0.0)
-    for condition, value in zip(conditions, values, strict=False):
-        result = logic.where(as_boolean(builder.value(condition)), of(value), result)
-    return result
-
-
-def bincount(
-    builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None
-) -> Any:
-    """Count how often each whole number occurs, or the sums of its weights."""
-    places = np.asarray(builder.static(builder.whole(x)))
-    if places.ndim != 1 or (places.size and places.min() < 0):
-        raise ArgumentError("bincount takes a list of whole numbers of at least 0")
-    least = max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length"))
-    (count,) = (least,) if length is None else shape_of(builder, length, place="a length")
-    builder.graph.limits.check_array((max(least, count),))
-    if weights is None:
-        return builder.graph.constant(np.bincount(places, minlength=count)[:count])
-    given = builder.value(weights)
-    if given.shape != places.shape:
-        raise ShapeError(f"{places.size} places for weights of shape {given.shape}")
-    summed = scatter_add(given, index=(StaticArray(places),), shape=(max(least, count),))
-    return getitem(summed, index=((None, count, None),))
 
 
 def divergence(builder: Builder, p: Any, q: Any) -> Any:
@@ -447,20 +286,15 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
 
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **SHARED,
-    "finfo": ("dtype", _limits("finfo")),
-    "iinfo": ("dtype|int_type", _limits("iinfo")),
-    "piecewise": ("x, condlist, funclist", piecewise),
-    "bincount": ("x, weights, minlength", bincount),
+    "finfo": ("dtype", _limits(NUMPY)),
 }
 _TABLES = {
     NUMPY: routines(_OF_NUMPY),
-    JAX: routines({**_OF_NUMPY, "bincount": ("x, weights, minlength, length", bincount)}),
+    JAX: routines(_OF_NUMPY),
     TORCH: routines({
         **OF_PYTORCH,
-        "finfo": ("dtype|type", _limits("finfo", TORCH)),
-        "iinfo": ("dtype|type", _limits("iinfo")),
+        "finfo": ("dtype|type", _limits(TORCH)),
         "device": ("name|type, -index", lambda builder, name: name),
-        "bincount": ("x|input, weights, minlength", bincount),
         "kl_divergence": ("p, q", divergence),
     }),
 }  # fmt: skip
@@ -481,11 +315,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             f"the entries of '{name}' are whatever was in memory",
             help=f"write {name.replace('empty', 'zeros')}(x)",
         )
-    if name in _SEEDS:
-        raise UnknownNameError(
-            f"'{name}' is not read: every run draws the same numbers",
-            help="leave it out, and give --random-state 1",
-        )
     return name if library == TORCH and name in _FORMATS else MISSING
 
 
@@ -504,11 +333,20 @@ _REFUSED = {  # with what is to be written
         "leave it out: functions work on all entries at once",
     ),
     **dict.fromkeys(
+        words("manual_seed seed default_rng PRNGKey"), "leave it out, and give --random-state 1"
+    ),
+    **dict.fromkeys(
         words("scan fori_loop while_loop map"), "write sum(x**2) for a sum over all entries"
     ),
     "cond": "write where(x > 0, x, 0)",
     **dict.fromkeys(("partition", "unique"), "write sort(x)"),
     "argpartition": "write argsort(x)",
+    "bincount": "write zeros(3).at[x].add(1)",
+    "piecewise": "write np.select([x < 0], [x**2], x)",
+    **dict.fromkeys(("delete", "insert"), "write np.concatenate([x[:1], x[2:]])"),
+    **dict.fromkeys(("mgrid", "ogrid"), "write np.arange(3)[:, None] and np.arange(2)"),
+    "diag_indices": "write np.diagonal(A)",
+    "unravel_index": "write np.ravel(A)[np.argmax(A)]",
     "wofz": "write exp(-x**2) and 2/sqrt(pi)*dawsn(x) for its two parts",
 }
 

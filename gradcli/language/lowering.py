@@ -25,7 +25,6 @@ from gradcli.language.calls import (
     is_function,
     operation,
     refuse_as_factor,
-    refuse_as_unit,
     refuse_bound_function,
     refuse_neighbours,
     unknown_function,
@@ -184,8 +183,6 @@ class Lowering(Reading):
                 refuse_as_factor(self.scope, left, right, node, frame.source)
             left = self._operand(left, node.left, frame)
         if type(right) is not Expr:
-            if type(right) is FreeVariable:
-                refuse_as_unit(right, node, frame.source)
             right = self._operand(right, node.right, frame)
         if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)
@@ -247,9 +244,7 @@ class Lowering(Reading):
             return FreeVariable(name)  # F(x) = x**2 is no library
         if name == "None":
             return None
-        if (scope.imported or scope.everything) and (
-            found := self.meaning_imported(name)
-        ) is not None:
+        if (found := scope.imported.get(name)) is not None:
             return self._module(found.path) if isinstance(found, Module) else found
         if name in NAMED and name not in scope.failed:
             if name == "E":
@@ -350,12 +345,8 @@ class Lowering(Reading):
             return self._inline(node, frame, definition, arguments, keywords)
         if scope.objects and name in scope.objects:
             return self._call_of(self._object(name), node, frame, arguments, keywords)
-        if (
-            (scope.imported or scope.everything)
-            and not bound
-            and (target := self.meaning_imported(name)) is not None
-        ):
-            return self._call_of(target, node, frame, arguments, keywords)
+        if name in scope.imported and not bound:
+            return self._call_of(scope.imported[name], node, frame, arguments, keywords)
         single = (
             len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes)
         )

@@ -114,10 +114,14 @@ _LONGEST = 80  # characters of a reading
 _CONSTANT_BASES = words("e E pi π")
 _OPERATORS = {"mod": "%", "div": "//"}  # of other languages
 # Words of Python between values, which are no names here; not "lambda", which physics needs.
-_WORDS = words("""
-    as assert async await break class continue def del except finally for from global import in is nonlocal pass raise return try while
-    with yield
-""")
+_WORDS: dict[str, str | None] = {
+    **dict.fromkeys(words("""
+        as assert async await break class continue def del except finally from global import nonlocal pass raise return try while with
+        yield
+    """)),
+    "for": "write sum(x**2) for a sum over all entries",
+    **dict.fromkeys(("in", "is"), "write x == y to compare"),
+}  # fmt: skip
 
 
 _Item = TypeVar("_Item")
@@ -803,11 +807,14 @@ class _Parser:
         token, rule = self.tokens[self.at], self.bracket.rule
         self.bracket = _Bracket(_GROUP if rule == _ARRAY else rule, self.bracket.opener)
         self.at += token.text == "**" or token.kind == SUPERSCRIPT
+        self.deepen(token)
         try:
             if token.kind != SUPERSCRIPT:
                 self.binary(least)
         except ParseError:  # the one that is raised is of what stands before
             return ""
+        finally:
+            self.depth -= 1
         return self.source.text[token.start : end_of(self.tokens[self.at - 1])]
 
     def takes_factor(self, node: Node, waiting: _Waiting) -> bool:
@@ -842,9 +849,8 @@ class _Parser:
         for word in (left, token):
             between = word is token or type(node) is Name
             if word.kind == NAME and word.text in _WORDS and between:
-                self.fail(
-                    f"'{word.text}' is a word of Python, and none of this language", word.span
-                )
+                message = f"'{word.text}' is a word of Python, and none of this language"
+                self.fail(message, word.span, _WORDS[word.text])
         gap = self.source.text[end_of(left) : token.start]
         if "\n" in gap:
             self.refuse_beside(node, token)

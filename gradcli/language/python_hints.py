@@ -1,16 +1,13 @@
-"""Python that is out of the language: loops, functions, classes, stores, strings.
+"""Python that is out of the language: loops, functions, classes, stores.
 
 What is said of it, and what to write instead.
 
-Asked only where a statement begins with one of Python's own words, or cannot be read; Python's own
-parser tells what stands there.
+Asked only where a statement begins with one of Python's own words, or cannot be read.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -106,14 +103,8 @@ def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
     yield len(tokens) - 1
 
 
-# What is said of constructs: a message, and a help that is valid input behind its first word.
-_Words = tuple[str, str]
 _LEFT_OUT = "leave it out"
 _DEFINITION = "write f(x) = x**2 for a function"
-_COMMENT = ("the language has no docstrings", "write # before a comment")
-_TABLES = ("the language has no dicts and no sets", "write [1, 2] for an array, (x + 1) to group")
-_STORED = ("the language has no stores: a value stays as it is", "write x = x.at[0].set(1)")
-_SET = ("the language has no attributes to be set", _LEFT_OUT)
 _OPENING = PYTHON_WORDS - {
     "print"
 }  # words that statements of Python begin with, and what to write for most
@@ -135,38 +126,11 @@ _INSTEAD = {
 _ALONE = words("return pass break continue yield try else")  # words with nothing after them
 _BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
-_IS = ("the language has no 'is', and no value is None", "write x == y to compare")
-_IN = ("the language has no 'in'", "write (x == 1) or (x == 2)")
-_APART = ("the language does not take arguments apart", "write f(x[0], x[1])")
-_SAID: dict[
-    type[ast.AST], tuple[_Words, str, str]
-] = {  # of nodes, the word or sign that is pointed at, and the part before it
-    ast.JoinedStr: (("the language has no formatted strings", "write the value alone: x"), "", ""),
-    **dict.fromkeys((ast.Dict, ast.Set, ast.DictComp), (_TABLES, "{", "")),
-    ast.Await: (("the language has no 'await'", _LEFT_OUT), "await", ""),
-    ast.Yield: (("the language has no generators", _INSTEAD["yield"]), "yield", ""),
-    ast.NamedExpr: (
-        ("the language has no ':='", "write y = x**2 as a statement before"),
-        ":=",
-        "target",
-    ),
-    ast.ListComp: (
-        ("the language has no comprehensions", "write sqrt(x) for the roots of all entries"),
-        "for",
-        "elt",
-    ),
-    **dict.fromkeys(
-        (ast.GeneratorExp, ast.SetComp),
-        (("the language has no generators", _INSTEAD["for"]), "for", "elt"),
-    ),
-    ast.Starred: (_APART, "*", ""),
-}
-_LONGEST_BODY = 60  # characters of a function that is shown
-_LONGEST = 2_000  # characters of a text beyond ASCII that Python is asked about
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
-_TRIPLE = re.compile(r"\"\"\"|'''")
-_WORD = re.compile(r"\s*([^\W\d]\w*|@)")
-_STORE = re.compile(r"\s*[^\W\d]\w*\[.*\]\s*(?:[-+*/]|\*\*)?(?==[^=])", re.DOTALL)
+_WORD = re.compile(r"\s*([^\W\d]\w*)")
+_LAMBDA = re.compile(r"(?:\b(\w+)\s*=\s*)?\b(lambda)(\s+\w[\w\s,=*]{0,200}):\s*")
+_DEF = re.compile(r"\s*(def)\s+(\w+)\s*\(([\w\s,]*)\)\s*:[ \t]*return\b\s*")
+_BODY = re.compile(r"[^\n#]{1,60}\Z")  # of a function that is shown
+_STORE = re.compile(r"\s*[^\W\d][\w.]*(?:\[.*\]|\.\w+)\s*((?:[-+*/]|\*\*)?=)(?!=)", re.DOTALL)
 _BOUND = re.compile(
     r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ "
     r"\t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))",
@@ -177,132 +141,40 @@ _BOUND = re.compile(
 # -- errors --------------------------------------------------------------------------------------
 
 
-class Python:
-    """Some of a text as Python reads it."""
-
-    def __init__(self, source: Source, start: int, stop: int) -> None:
-        text = source.text[start:stop]
-        head = "if 1:\n" if text[:1] in (" ", "\t") else ""  # before what is indented
-        self.source, self.head, self.begin, self.text = (
-            source,
-            len(head),
-            start - len(head),
-            head + text,
-        )
-        self.lines = _LINE.findall(self.text)
-        self.nodes: list[ast.AST] = []
-        if (
-            len(text) > _LONGEST and not text.isascii()
-        ):  # Python composes marks on letters in quadratic time
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                module = ast.parse(self.text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                return
-        self.nodes = [*ast.walk(module)][2 if head else 1 :]
-
-    def offset(self, line: int, column: int) -> int:
-        """Return where a place of Python's stands in the text, whose columns count bytes."""
-        return sum(map(len, self.lines[: line - 1])) + len(
-            self.lines[line - 1].encode()[:column].decode()
-        )
-
-    def start(self, node: Any) -> int:
-        return self.offset(node.lineno, node.col_offset)
-
-    def end(self, node: Any) -> int:
-        return self.offset(node.end_lineno, node.end_col_offset)
-
-    def error_after(self, words: _Words, word: str, after: int) -> ParseError:
-        """The error of a word or sign that comes after a place."""
-        at = self.begin + self.text.index(word, after)
-        return ParseError(
-            words[0], span=Span(at, at + len(word)), source=self.source, help=words[1]
-        )
-
-    def hint(self, node: Any) -> ParseError | None:
-        """Return what is said of a node that is out of the language."""
-        if type(node) in _SAID:
-            words, word, before = _SAID[type(node)]
-            after = self.end(getattr(node, before)) if before else self.start(node)
-            return self.error_after(words, word or self.text[after], after)
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
-                return self.function("lambda", value, name, value.body)
-            case ast.Lambda():
-                return self.function("lambda", node, "f", node.body)
-            case ast.FunctionDef(name=name, body=[ast.Return(value=ast.expr() as value)]):
-                return self.function("def", node, name, value)
-            case ast.keyword(arg=None):
-                return self.error_after(_APART, "**", self.start(node))
-            case (
-                ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target])
-                | ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target)
-            ):
-                return self.error_after(
-                    _STORED if isinstance(target, ast.Subscript) else _SET, "=", self.end(target)
-                )
-            case ast.Expr(value=ast.Constant(value=str())) if quotes := _TRIPLE.match(
-                self.text, self.start(node)
-            ):
-                return self.error_after(_COMMENT, quotes[0], self.start(node))
-            case ast.Compare(ops=[ast.In() | ast.NotIn(), *_]):
-                return self.error_after(_IN, "in", self.end(node.left))
-            case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
-                return self.error_after(_IS, "is", self.end(node.left))
-        return None
-
-    def function(self, word: str, node: Any, name: str, body: ast.expr) -> ParseError:
-        """``lambda x: x**2``, ``def f(x): return x**2``."""
-        parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
-        text = self.text[self.start(body) : self.end(body)]
-        error = self.error_after(
-            (f"the language has no '{word}'", f"write {name}({parameters}) = {text}"),
-            word,
-            self.start(node),
-        )
-        error.instead = _DEFINITION
-        if len(text) > _LONGEST_BODY or "\n" in text:
-            error.help = _DEFINITION
-        return error
-
-
-def _opening(word: str) -> _Words:
-    """Return what is said of a statement that begins with a word of Python's."""
+def _opening(word: str) -> tuple[str, str]:
+    """Return what is said of a statement that begins with a word of Python's, and what to write."""
     return f"the language has no '{word}' statement", _INSTEAD.get(word, _LEFT_OUT)
 
 
 def explain_error(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
-    """The error of a text that cannot be read, in the words of what Python has there; itself for
-    what is nothing of Python's.
+    """The error of a text that cannot be read, in the words of what Python has there: functions,
+    stores, statements; itself for everything else.
     """
     if isinstance(error, SaidError):
         return error
-    python = Python(source, start, stop)
-    text, nodes = python.text, python.nodes
-    first = _WORD.match(text, python.head)
-    word = "" if first is None else first[1]
-    if word in _OPENING:
-        better = python.hint(nodes[0]) if nodes else None
-        return better or python.error_after(_opening(word), word, python.head)
-    if word == "@":
-        return python.error_after(("the language has no decorators", _LEFT_OUT), "@", python.head)
-    for node in nodes:
-        found = python.hint(node)
-        if found is not None:
-            return found
-    if error.span is not None and source.text[error.span.start : error.span.start + 1] in (
-        "{",
-        "}",
-    ):
-        return ParseError(_TABLES[0], span=error.span, source=source, help=_TABLES[1])
-    if not nodes:
-        store = _STORE.match(text, python.head)
-        if store is not None:
-            return python.error_after(_STORED, "=", store.end())
-    return error
+    text = source.text[start:stop]
+    first, help = _WORD.match(text), _DEFINITION
+    if found := _DEF.match(text):
+        place, name, parameters = found.span(1), found[2], found[3]
+    elif found := _LAMBDA.search(text):
+        place, parameters = found.span(2), found[3]
+        name = "" if found.start() else found[1] or "f"
+    if found is not None:
+        body = _BODY.match(text, found.end())
+        if name and body:
+            help = f"write {name}({parameters.strip()}) = {body[0].strip()}"
+        message = f"the language has no '{text[slice(*place)]}'"
+    elif first is not None and first[1] in _OPENING:
+        place = first.span(1)
+        message, help = _opening(first[1])
+    elif found := _STORE.match(text):
+        place = found.span(1)
+        message = "the language has no stores: a value stays as it is"
+        help = "write x = x.at[0].set(1)"
+    else:
+        return error
+    span = Span(start + place[0], start + place[1])
+    return ParseError(message, span=span, source=source, help=help)
 
 
 def refuse_block(source: Source) -> Iterator[Statement | ParseError]:
@@ -455,40 +327,42 @@ def _refuse_first_word(part: Part) -> None:
 # NAME ] { "," NAME [ "as" NAME ] }
 
 
-LIBRARIES = ("numpy", "torch", "scipy", "jax", "math")
 _OF_PYTHON = frozenset({"__future__"})  # modules that say something to Python, and nothing here
 _HELP = "leave it out; write import numpy as np, import torch, from scipy import special"
 
 
+_ITEM = r"(?:\*|[^\W\d][\w.]*)(?:\s+as\s+[^\W\d]\w*)?"
+_IMPORT = re.compile(
+    rf"(?:^|;)[ \t]*(?:from\s+([\w.]+)\s+)?import\b\s*\(?\s*({_ITEM}(?:\s*,\s*{_ITEM})*)\s*,?\s*\)?",
+    re.MULTILINE,
+)
+_IMPORTED = re.compile(r"([\w.*]+)(?:\s+as\s+(\w+))?")
+_UNREAD = re.compile(r"#[^\n]*|\\\r?\n")  # comments, and ends of lines that go on
+
+
 def import_line(part: Part) -> Import:
-    """import = "import" module { "," module } | "from" path "import" names, which Python reads.
+    """import = "import" module { "," module } | "from" path "import" names.
 
     Raises ParseError.
     """
     if part.token(1).text == ".":
         raise _import_refusal(part, "there are no modules beside this text", part.token(1).span)
-    items = list(_imported_names(Python(part.source, *part.span)))
-    if not items:
-        raise _import_refusal(part, "Python does not read this import", part.span)
-    return Import(part.source, part.span, items)
+    text = _UNREAD.sub(_blanks, part.source.text[slice(*part.span)])
+    if _IMPORT.fullmatch(text) is None:
+        raise _import_refusal(part, "this import is not read", part.span)
+    return Import(part.source, part.span, [*_imported_names(text, part.span.start)])
 
 
-def _imported_names(python: Python) -> Iterator[Imported]:
+def _imported_names(text: str, begin: int = 0) -> Iterator[Imported]:
     """The names that import lines take."""
-    for node in python.nodes:
-        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-            start = python.begin + python.start(node if alias.name == "*" else alias)
-            span = Span(start, start + len("from" if alias.name == "*" else alias.name))
-            if isinstance(node, ast.ImportFrom):
-                yield Imported(node.module or "", alias.name, alias.asname or alias.name, span)
+    for line in _IMPORT.finditer(text):
+        for item in _IMPORTED.finditer(text, *line.span(2)):
+            name, alias = item.groups()
+            span = Span(begin + item.start(1), begin + item.end(1))
+            if line[1] is not None:
+                yield Imported(line[1], name, alias or name, span)
             else:  # without an alias, the name is that of the library
-                yield Imported(
-                    alias.name,
-                    None,
-                    alias.asname or alias.name.partition(".")[0],
-                    span,
-                    alias.asname is not None,
-                )
+                yield Imported(name, None, alias or name.partition(".")[0], span, bool(alias))
 
 
 def _import_refusal(part: Part, message: str, span: Span) -> SaidError:
@@ -505,12 +379,7 @@ def is_of_python(path: str) -> bool:
 def unknown_module(path: str) -> UnknownNameError:
     """The error of a module that is none of the known libraries'."""
     close = suggestion(path, sorted(MODULES), cutoff=0.8)
-    library = path.partition(".")[0]
-    said = (
-        f"{library} has no module '{path}' here"
-        if library in LIBRARIES
-        else f"the module '{path}' is not known here"
-    )
+    said = f"the module '{path}' is not known here"
     return UnknownNameError(said, help=f"did you mean '{close}'?" if close else _HELP)
 
 
@@ -530,7 +399,7 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
 
     None for a text without import lines.
     """
-    items = [*_imported_names(Python(source, 0, len(source.text)))]
+    items = [*_imported_names(_UNREAD.sub(_blanks, source.text))]
     if not items:
         return None
     found: dict[str | None, str] = {}
@@ -543,19 +412,6 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
         elif item.path in MODULES:
             found[None] = item.path
     return found
-
-
-def everything_in(path: str) -> Any:
-    """The names that ``from path import *`` takes, or None for all that the library has here."""
-    if path == "math":
-        import math
-
-        return frozenset(dir(math))
-    if path == "numpy":
-        import numpy
-
-        return frozenset(numpy.__all__)
-    return None
 
 
 # -- Lines as they are pasted: of a Python session with its prompts, and blocks of Python's

@@ -16,7 +16,7 @@ from gradcli.language.calls import exists, is_function, missing_value, suggest_n
 from gradcli.language.coercion import Coercion
 from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
-from gradcli.language.python_hints import everything_in, is_of_python, unknown_module, unknown_name
+from gradcli.language.python_hints import is_of_python, unknown_module, unknown_name
 from gradcli.language.scope import Builder, Scope
 from gradcli.language.tree import (
     Assertion,
@@ -174,11 +174,6 @@ def evidence_of(frame: Frame, scope: Scope) -> Evidence:
 # ------------
 
 
-_OF_GRADIENTS = {  # attributes that values have elsewhere
-    "zero_grad": ("gradients do not add up here: there is nothing to clear", "leave it out"),
-}
-
-
 def attribute(builder: Builder, base: Any, name: str) -> Any:
     """``base.name`` of what the base was lowered to.
 
@@ -194,7 +189,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         said = f"'{base.name}' is no library here"
         if calls.is_function(name):  # Math.sin, tf.exp
             error.help = f"leave '{base.name}.' out: {said}"
-        elif not calls.is_method(name) and name not in _OF_GRADIENTS:  # optax.l2_loss
+        elif not calls.is_method(name):  # optax.l2_loss
             error.help = f"{said}: write out what its function computes"
         raise error
     if isinstance(base, Module):
@@ -216,9 +211,6 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
 
         made = PROPERTIES.get(name)
         return METHODS[name].of(base) if made is None else made(builder, builder.value(base))
-    if name in _OF_GRADIENTS:
-        message, help = _OF_GRADIENTS[name]
-        raise UnknownNameError(message, help=help)
     if name[-1] == "_" != name[-2:-1] and (calls.is_method(name[:-1]) or not calls.is_method(name)):
         help = (
             f"write x.{name[:-1]}(y) for a new one"
@@ -520,8 +512,7 @@ class Reading(Coercion):
         if item.path not in MODULES:
             raise unknown_module(item.path)
         if item.name == "*":
-            self.scope.everything.append(item.path)
-            return
+            return  # names mean the same without it; the dialect has noted the line
         value: Any = Module(item.path if item.aliased else item.alias)
         if item.name is not None:
             value = of_library(self, item.path, item.name)
@@ -534,21 +525,6 @@ class Reading(Coercion):
         self.scope.names.pop(item.alias, None)
         self.scope.functions.pop(item.alias, None)
         self.scope.imported[item.alias] = value
-
-    def meaning_imported(self, name: str) -> Any:
-        """Return what an import line has bound a name to; None if none has."""
-        found = self.scope.imported.get(name)
-        if found is not None or not self.scope.everything:
-            return found
-        for path in reversed(self.scope.everything):
-            names = everything_in(path)
-            if names is not None and name not in names:
-                continue
-            try:
-                return of_library(self, path, name)
-            except UnknownNameError:
-                continue
-        return None
 
 
 def _form(node: Call, name: str, method: bool, arguments: Sequence[Any]) -> meanings.Call:

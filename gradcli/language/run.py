@@ -429,8 +429,6 @@ class Program:
         self.lowering.begin(statement)
         self._read = []
         try:
-            if dialect.conflict is not None:
-                raise dialect.refusal(statement)
             lowered = self._run(statement)
         except Exception as unforeseen:
             error = without_bad_help(as_gradcli_error(unforeseen), self.scope)
@@ -485,7 +483,8 @@ class Program:
         expression, source = statement.expression, statement.source
         result = self._lower(expression, source)
         if isinstance(result, tuple) and not isinstance(result, DType):
-            first = f".{result.names[0]}" if isinstance(result, Results) else "[0]"
+            names = result.names if isinstance(result, Results) else ()
+            first = f".{names[0]}" if names else "[0]"
             written = expression.root if isinstance(expression.root, Call) else None
             text = "(x, y)" if written is None else source.text[written.start : written.end]
             error = TypeMismatchError(

@@ -96,7 +96,6 @@ class Scope:
         self.imported: dict[
             str, Any
         ] = {}  # what import lines have bound names to: modules, functions, constants
-        self.everything: list[str] = []  # modules all of whose names were imported
         self.dialect = Dialect()
         self.detached: dict[
             Expr, str

@@ -15,8 +15,6 @@ near its zeros: its result is right for operands that are off by a unit in their
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
 
@@ -99,23 +97,3 @@ def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
 SWITCH = Kink(
     lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME
 )  # of every comparison
-
-
-# -- Domains of functions, as their records say them in words: "x > 0", "a > 0 and 0 <= x <= 1" --
-
-
-_PART = re.compile(r"(?:(-?[\d.]+) <=? )?(\w+)(?: ([<>=])=? (-?[\d.]+))?")
-
-
-def ranges(domain: str) -> list[dict[str, tuple[float, float]]]:
-    """The ranges of names in each alternative of a domain; empty where its words are about none."""
-    found: list[dict[str, tuple[float, float]]] = []
-    for alternative in domain.split(", or "):
-        found.append({})
-        for part in filter(None, map(_PART.match, alternative.split(" and "))):
-            lower, name, sign, number = part.groups()
-            low = float(lower) if lower else float(number) if sign in (">", "=") else -math.inf
-            high = float(number) if sign in ("<", "=") else math.inf
-            if math.isfinite(low) or math.isfinite(high):
-                found[-1][name] = low, high
-    return found if any(found) else []

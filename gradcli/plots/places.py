@@ -18,18 +18,13 @@ import numpy as np
 # -- Numbers along a range: evenly spaced in decimals, and round ones -----------------------------
 
 
-_SHORT = 12  # digits, beyond which other forms are shorter
-_LARGEST = 64  # denominator of a fraction
-_PARTS, _FURTHEST = (1, 2, 3, 4, 6, 8, 12), 1e4  # of pi, and how far from 0
 _SMALLEST = 1e-290  # differences that have round numbers between them
 
 
-def evenly(begin: float, end: float, count: int, log: bool = False) -> np.ndarray:
+def evenly(begin: float, end: float, count: int) -> np.ndarray:
     """Return so many numbers from one end to the other, both included; each the float next to the
     decimal number that is meant.
     """
-    if log:
-        return np.geomspace(begin, end, count)
     low, high = Fraction(repr(begin)), Fraction(repr(end))
     step = (high - low) / max(1, count - 1)
     return np.array([float(low + step * i) for i in range(count)])
@@ -39,53 +34,28 @@ _NOTHING = 1e-150  # whose squares are no floats: a kink of sqrt(x**2) is beside
 
 
 def roundest(low: float, high: float) -> float:
-    """The number between two, both included, that is written most shortly: in a few digits, as a
-    fraction, or with pi.
-    """
+    """The number between two, both included, that is written in the fewest digits."""
     if low <= 0 <= high or max(abs(low), abs(high)) < _NOTHING:
         return 0.0
     for digits in range(1, 17):
         for number in (float(f"{low:.{digits}g}"), float(f"{high:.{digits}g}")):
             if low <= number <= high:
                 return number
-        if digits == _SHORT:
-            for number in (*_fractions(low), *(k * math.pi / m for k, m in _turns(low))):
-                if low <= number <= high:
-                    return number
     return low
-
-
-def _fractions(x: float) -> list[float]:
-    return [round(x * q) / q for q in range(2, _LARGEST + 1)] if abs(x) < _LARGEST else []
-
-
-def _turns(x: float) -> list[tuple[int, int]]:
-    return [(round(x * m / math.pi), m) for m in _PARTS] if abs(x) < _FURTHEST else []
-
-
-def in_words(x: float) -> str | None:
-    """A float as the simple multiple of pi that it stands for: "-pi/2"; None for others."""
-    for k, m in _turns(x):
-        if k and k * math.pi / m == x:
-            sign = "-" if k < 0 else ""
-            return f"{sign}{'' if abs(k) == 1 else f'{abs(k)}*'}pi{'' if m == 1 else f'/{m}'}"
-    return None
 
 
 def levels(values: np.ndarray, count: int) -> list[float]:
     """Round numbers that cut values into parts of about the same size, so that contours are spread
     over the picture.
     """
-    finite = np.sort(values[np.isfinite(values)])
-    spread = float(finite[-1] - finite[0]) if finite.size else 0.0
-    if not _SMALLEST < spread < math.inf:
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    if not _SMALLEST < high - low < math.inf:
         return []
-    wanted = np.quantile(finite, (np.arange(count) + 0.5) / count)
-    found = []
-    for number, beside in zip(wanted.tolist(), np.gradient(wanted).tolist(), strict=True):
-        unit = 10.0 ** math.floor(math.log10(max(abs(beside), spread * 1e-9)))
-        found.append(float(f"{round(number / unit) * unit:.12g}") + 0.0)
-    return [level for level in dict.fromkeys(found) if finite[0] < level < finite[-1]]
+    digits = 2 + max(0, round(math.log10(max(-low, high) / (high - low))))
+    wanted = np.quantile(finite, (np.arange(count) + 0.5) / count).tolist()
+    found = dict.fromkeys(float(f"{number:.{digits}g}") + 0.0 for number in wanted)
+    return [level for level in found if low < level < high]
 
 
 Probe = Callable[
@@ -94,11 +64,6 @@ Probe = Callable[
 Array = np.ndarray
 
 _STEPS = 140  # from an interval to neighbouring floats
-# the first of the steps that halve the floats of an interval in place of its length: towards 0
-# there are more of them than steps
-_BY_FLOATS = 72
-_TINY = 1e-15  # beside 0
-_BITS = 0x7FFF_FFFF_FFFF_FFFF  # of a float, without its sign
 _LOOK, _SHRUNK = 12, 0.05  # every so many steps, what has shrunk to less than this share is smooth
 _CLOSER = np.array([1e-2, 1e-4, 1e-6])  # of the interval: where the sides of a place are looked at
 _SIDES = np.array([[0, 1, 2], [6, 7, 8]])  # of nine points: those of both sides, the furthest first
@@ -108,7 +73,6 @@ _VALUES, _SLOPES = 1e-9, 1e-6  # relative: smaller steps are rounding
 _HUGE = 1e300
 _LEAST = 1e-6  # of an interval's first change: smaller ones have the signs of rounding
 _FLANK = 1e-2  # of an interval
-_STEEP = 1e12  # a height that a jump between two floats has beside a pole only
 
 
 class Place(NamedTuple):
@@ -143,13 +107,16 @@ def locate_places(
     scale = np.where(changes > 0, changes, 1.0)
     known = _score(low, high, scale)
     for step in range(_STEPS):
-        middles = (_middle_floats if step >= _BY_FLOATS else _middles)(low[0], high[0])
+        middles = low[0] + (high[0] - low[0]) / 2
         if not ((low[0] < middles) & (middles < high[0])).any():
             break
         middle = _at(probe, middles, entries)
         first, second = _score(low, middle, scale), _score(middle, high, scale)
-        turn = _towards_pole(low, middle, high, least)
-        left = np.where(turn == 0, first >= second, turn < 0)
+        left = first >= second
+        for ahead, behind in zip(
+            _show_poles(low, middle, least), _show_poles(middle, high, least), strict=True
+        ):
+            left = np.where(ahead == behind, left, ahead)
         low, high = np.where(left, low, middle), np.where(left, middle, high)
         if step % _LOOK == _LOOK - 1:
             score = np.maximum(first, second)
@@ -158,12 +125,12 @@ def locate_places(
                 part[..., keep] for part in (low, high, scale, widths, entries, least, score)
             )
     found = []
-    ends = np.array([low[0], high[0], widths])
-    for (left_end, right_end, width), entry in zip(ends.T.tolist(), entries.tolist(), strict=True):
-        place = _read(probe, begin, end, left_end, right_end, width, entry)
+    rows = np.array([low[0], high[0], widths, np.abs([low[1], high[1]]).max(axis=0)]).T.tolist()
+    for (first, last, width, height), entry in zip(rows, entries.tolist(), strict=True):
+        place = _read(probe, begin, end, first, last, width, entry)
         if place is not None:
-            found.append((entry, place, width))
-    return _once(probe, found)
+            found.append((entry, place, width, height))
+    return _once(found)
 
 
 def _at(probe: Probe, points: Array, entries: Array) -> Array:
@@ -173,50 +140,13 @@ def _at(probe: Probe, points: Array, entries: Array) -> Array:
     return np.array([points, values[rows, entries], slopes[rows, entries]])
 
 
-def _middles(lows: Array, highs: Array) -> Array:
-    found: Array = lows + (highs - lows) / 2
-    return found
-
-
-def _middle_floats(lows: Array, highs: Array) -> Array:
-    """The floats in the middle of all those between two."""
-    low, high = _in_order(lows.view(np.int64)), _in_order(highs.view(np.int64))
-    return _in_order((low >> 1) + (high >> 1) + (low & high & 1)).view(np.float64)
-
-
-def _in_order(bits: Array) -> Array:
-    """Bits of floats as whole numbers in the order of the floats, and these as bits again."""
-    found: Array = bits ^ ((bits >> 63) & _BITS)
-    return found
-
-
-def _towards_pole(low: Array, middle: Array, high: Array, least: Array) -> Array:
-    """-1 or 1 for the half in which a pole must be, or a jump; 0 where the signs of values and
-    slopes do not tell.
-
-    A middle that is nearly on a pole changes as much towards either end. But the value goes against
-    its slopes in one half alone, or grows into it from both sides.
+def _show_poles(low: Array, high: Array, least: Array) -> tuple[Array, Array]:
+    """Return where a pole must be between two points, or a jump: where the value grows inwards from
+    both, and where it goes against the slopes at both.
     """
-    turns = np.zeros(low.shape[1], int)
-    for tells in (_grows_inwards, _against_slopes):
-        first, second = tells(low, middle, least), tells(middle, high, least)
-        turns = np.where(first & ~second, -1, np.where(second & ~first, 1, turns))
-    return turns
-
-
-def _against_slopes(low: Array, high: Array, least: Array) -> Array:
-    rise = high[1] - low[1]
-    change = np.sign(rise) * (np.abs(rise) > least)
-    found: Array = (change * np.sign(low[2]) < 0) & (change * np.sign(high[2]) < 0)
-    return found
-
-
-def _grows_inwards(low: Array, high: Array, _: Array) -> Array:
-    sign = np.sign(low[1])
-    found: Array = (
-        (sign == np.sign(high[1])) & (sign * np.sign(low[2]) > 0) & (sign * np.sign(high[2]) < 0)
-    )
-    return found
+    sign, slopes, rise = np.sign(low[1]), np.sign([low[2], high[2]]), high[1] - low[1]
+    inwards = (sign == np.sign(high[1])) & (sign * slopes[0] > 0) & (sign * slopes[1] < 0)
+    return inwards, (np.sign(rise) * slopes < 0).all(axis=0) & (np.abs(rise) > least)
 
 
 def _changes(low: Array, high: Array) -> Array:
@@ -245,11 +175,6 @@ def _read(
     _, values, slopes = _at(probe, points, np.full(9, entry))
     sides = values[_SIDES]
     has = np.isfinite(sides[:, 1:]).all(axis=1) & [low > begin, high < end]
-    if (low > 0 or high < 0) and max(-low, high) < _TINY:
-        # beside a pole or a hole at 0 floats end before it
-        middle = probe(np.zeros(1))[0][0, entry]
-        if np.isinf(middle) or (has.all() and np.isnan(middle)):
-            return _read(probe, begin, end, min(low, 0.0), max(high, 0.0), width, entry)
     grows = has & _grows(sides)
     # infinite on one whole side is too large for floats, rather than a pole
     endless = np.isinf(values[3:6]).any() and not np.isinf(sides).all(axis=1).any()
@@ -316,39 +241,23 @@ def _between(at: float, low: float, high: float, values: Array, slopes: Array) -
     return Place("kink", at, low, high, *limits.tolist())
 
 
-def _once(probe: Probe, found: list[tuple[int, Place, float]]) -> list[tuple[int, Place]]:
+def _once(found: list[tuple[int, Place, float, float]]) -> list[tuple[int, Place]]:
     """Each place once: intervals beside each other lead to the same, and what is found on the flank
     of a pole is that pole.
     """
-    kept: list[tuple[int, Place, float]] = []
-    for entry, place, width in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
-        last, before, reach = kept[-1] if kept else (None, place, width)
-        reach = max(reach, width)
-        joined = _join(probe, entry, before, place, _FLANK * reach) if last == entry else None
-        if joined is None:
-            kept.append((entry, place, width))
-        else:
-            kept[-1] = entry, joined, reach
-    return [(entry, place) for entry, place, _ in kept]
-
-
-def _join(probe: Probe, entry: int, one: Place, other: Place, flank: float) -> Place | None:
-    """Two places in order as the one that they are: poles, too, and a pole and a jump between
-    heights that only a pole reaches; None for two.
-    """
-    kinds = {one.kind, other.kind}
-    reach = max(math.nextafter(one.high, math.inf), one.high + 4 * math.ulp(one.high))
-    if len(kinds) == 1 and (other.low <= reach or one.at == other.at):
-        high = max(one.high, other.high)
-        return one._replace(high=high, at=roundest(one.low, high))
-    steep = all(p.kind == "pole" or max(abs(p.left), abs(p.right)) > _STEEP for p in (one, other))
-    if not (steep and "pole" in kinds <= {"pole", "jump"} and other.at - one.at < flank):
-        return None
-    ends = np.array([one.low, one.high, other.low, other.high])
-    heights = np.abs(_at(probe, ends, np.full(4, entry))[1])
-    higher = other if max(heights[2:]) > max(heights[:2]) else one
-    left, right = (
-        math.copysign(math.inf, limit) if abs(limit) > _STEEP else limit
-        for limit in (one.left, other.right)
-    )
-    return higher._replace(kind="pole", left=left, right=right, single=False)
+    kept: list[tuple[int, Place, float, float]] = []
+    for new in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
+        entry, place, width, _ = new
+        last, before, reach, _ = kept[-1] if kept else (None, place, 0.0, 0.0)
+        beside = place.low <= before.high + 4 * math.ulp(before.high) or before.at == place.at
+        reach, kinds = max(reach, width), {before.kind, place.kind}
+        apart = place.at - before.at > _FLANK * reach
+        if last != entry or (apart if "pole" in kinds else len(kinds) > 1 or not beside):
+            kept.append(new)
+            continue
+        one, height = max(kept[-1], new, key=lambda item: (item[1].kind == "pole", item[3]))[1::2]
+        if beside:
+            low, high = before.low, max(before.high, place.high)
+            one = one._replace(low=low, high=high, at=roundest(low, high))
+        kept[-1] = entry, one, reach, height
+    return [(entry, place) for entry, place, *_ in kept]

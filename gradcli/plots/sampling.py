@@ -4,7 +4,6 @@ smooth. Work is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ _ROUNDS, _FLAT = (
     0.0015,
 )  # how often intervals are halved, and how far a curve may be from a line, of its height
 _NEARER = 14  # points towards a place, each half as far
-_BESIDE = 1e-7  # of the range: points on both sides of a place that is known beforehand
 
 
 class Samples(NamedTuple):
@@ -39,42 +37,31 @@ def sample(
     begin: float,
     end: float,
     entries: int,
-    known: Iterable[float],
     budget: int,
-    *,
-    log: bool = False,
 ) -> Samples:
-    """A function over a range.
-
-    known    where it may be not smooth
-    budget   of points
-    log      points are spaced evenly in logarithms
-    """
+    """A function over a range, by so many points at most as the budget has."""
     first = min(_FIRST, budget // 8)
     suspects = budget // 60 if budget < _FEW else budget // 6
-    xs = _first_points(begin, end, 2 * (first // 2) + 1, first, known, log)
+    xs = _first_points(begin, end, 2 * (first // 2) + 1, first)
     found = Samples(xs, *probe(xs), [[] for _ in range(entries)])
     for entry, place in locate_places(probe, begin, end, *_suspects(found, suspects)):
         found.places[entry].append(place)
     found = _with(probe, found, _towards(found, begin, end))
     for _ in range(_ROUNDS):
-        middles = _bends(found, log)[: max(0, budget - len(found.xs))]
+        middles = _bends(found)[: max(0, budget - len(found.xs))]
         if not middles.size:
             break
         found = _with(probe, found, middles)
     return found
 
 
-def _first_points(
-    begin: float, end: float, even: int, uneven: int, known: Iterable[float], log: bool
-) -> Array:
+def _first_points(begin: float, end: float, even: int, uneven: int) -> Array:
     """Points to begin with: at round numbers, and at others, so that nothing that repeats itself is
     met at one phase only.
     """
     shares = (np.arange(uneven) + 0.1 + 0.8 * ((np.arange(uneven) * _GOLDEN) % 1.0)) / uneven
-    between = begin * (end / begin) ** shares if log else begin + (end - begin) * shares
-    around = [x + side * _BESIDE * (end - begin) for x in known for side in (-1.0, 0.0, 1.0)]
-    xs = np.unique([*evenly(begin, end, even, log), *between, 0.0, *around]) + 0.0
+    between = begin + (end - begin) * shares
+    xs = np.unique([*evenly(begin, end, even), *between, 0.0]) + 0.0
     return xs[(begin <= xs) & (xs <= end)]
 
 
@@ -118,12 +105,12 @@ def _with(probe: Probe, found: Samples, more: Array) -> Samples:
     return Samples(xs, values, slopes, found.places)
 
 
-def _bends(found: Samples, log: bool) -> Array:
+def _bends(found: Samples) -> Array:
     """The middles of intervals in which a curve in view, of the value or the slope, is not a line
     to the eye; the worst first.
     """
     xs, lows, highs, widths = found.xs, found.xs[:-1], found.xs[1:], np.diff(found.xs)
-    middles = np.sqrt(lows * highs) if log else lows + widths / 2
+    middles = lows + widths / 2
     across = np.zeros((len(lows), len(found.places)), bool)
     for entry, several in enumerate(found.places):
         for place in several:
@@ -151,10 +138,9 @@ def view(heights: Array) -> tuple[float, float]:
     """The part of an axis that shows what a curve does: all of it, or most, if a few points took
     nearly all.
     """
-    finite = np.sort(heights[np.isfinite(heights)])
+    finite = heights[np.isfinite(heights)]
     if not finite.size:
         return 0.0, 1.0
-    low, high = float(finite[0]), float(finite[-1])
-    first, last = (float(x) for x in np.quantile(finite, [0.1, 0.9]))
+    low, first, last, high = np.quantile(finite, [0.0, 0.1, 0.9, 1.0]).tolist()
     room = 1.5 * (last - first)
     return (max(low, first - room), min(high, last + room)) if room > 0 else (low, high)

@@ -5,8 +5,8 @@ its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,7 +25,6 @@ from gradcli.errors import (
 )
 from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.calls import is_function
-from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.language.statements import tokens_of
@@ -113,7 +112,7 @@ def bind_values(
             if isinstance(name, str) and name in known:
                 place = name
             elif isinstance(name, str) and _is_name(normalize(name)):
-                place = _spelled(normalize(name), known)
+                place = _spell(normalize(name), known)
             else:
                 raise InputTypeError(
                     f"{name!r} is no name that an expression can have",
@@ -164,7 +163,7 @@ def _by_form(known: frozenset[str]) -> dict[str, str]:
     return {compose(word, "NFKC"): word for word in sorted(known, reverse=True)}
 
 
-def _spelled(name: str, known: Collection[str]) -> str:
+def _spell(name: str, known: Collection[str]) -> str:
     """A name as the expression spells it, which may do so in another form."""
     if name in known:
         return name
@@ -184,7 +183,7 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     if given is None:
         return None
     return tuple(
-        _spelled(name, known)
+        _spell(name, known)
         for text in texts_of(option, given, "names", "x, y")
         for name in names_of(text) or ()
     )
@@ -201,21 +200,6 @@ def texts_of(option: str, given: Any, what: str, example: str) -> list[str]:
     return texts
 
 
-def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
-    """The names that positional arguments are, each perhaps several with commas between them.
-
-    Raises InputTypeError for what are none.
-    """
-    for text in texts:
-        if not isinstance(text, str) or not all(
-            re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalize(text).split(",")
-        ):
-            raise InputTypeError(
-                f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'"
-            )
-    return names_given("names", texts, known) or ()
-
-
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
     """Covariances by the names that they are of. Raises InputTypeError."""
     found = by_names("cov", cov, "covariances", 'cov={"a,b": 0.02}')
@@ -229,7 +213,7 @@ def refuse_unknown(
     option, or name.
     """
     for name in keywords:
-        if _spelled(name, known) in known:
+        if _spell(name, known) in known:
             continue
         meant = _ELSEWHERE.get(name)
         close = meant if meant in options else suggestion(name, sorted({*options, *known}))
@@ -322,21 +306,6 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
     refuse_together("modes evaluate", as_typed)
 
 
-@contextmanager
-def naming(known: Collection[str], **options: Any) -> Iterator[None]:
-    """In errors about options that are also names of the expression, say how such a name gets a
-    value.
-    """
-    try:
-        yield
-    except UsageError as error:
-        for name, value in options.items():
-            if name in known and re.search(rf"\b{name}\b", error.message):
-                shown = repr(value) if isinstance(value, (int, float)) else "..."
-                error.help = f'to give the name a value, write at={{"{name}": {shown}}}'
-        raise
-
-
 def in_words_of_api(
     error: GradcliError, options: Collection[str], how: Callable[[str], str]
 ) -> GradcliError:
@@ -422,9 +391,7 @@ class Programs:
 def programs_with(
     values: Mapping[str, Any], limits: Limits, dtype: str = "float64", dialect: str | None = None
 ) -> Programs:
-    """Return what makes programs with these values: arrays, text with a ``±``, or objects such as
-    `uncertainties` makes.
-    """
+    """Return what makes programs with these values: arrays, or text with a ``±``."""
     programs = Programs(limits, dtype, dialect=dialect)
     for name, value in values.items():
         exact, deviation = value, None
@@ -433,9 +400,6 @@ def programs_with(
         ):
             found, deviation = programs.fresh().uncertain(value, name)
             exact = value if deviation is None else found
-        elif hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
-            exact = numbers(value.nominal_value, f"the value of '{name}'")
-            deviation = deviations(value.std_dev, exact, name)
         programs.values[name] = array = value_of(name, exact)
         limits.check_shape(array.shape)
         if deviation is not None:

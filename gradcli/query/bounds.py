@@ -6,7 +6,7 @@ Names of the box are variables; all others keep their values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,35 +152,16 @@ def _bound_of(found: Range, names: list[str]) -> Bound:
 def _of_range(
     what: str, found: Range, names: list[str], known: list[BoundNote]
 ) -> Iterator[BoundNote]:
-    """Infinite ends, but at poles that are told already, and ends that are not as close as was
-    asked for.
+    """Infinite ends, where no pole is told already, and ends that are not as close as was asked
+    for.
     """
-    open_: dict[str, list[Ends]] = {}
     for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
+        said = f"the {word} end of {what}"
         if side.beyond is not None:
-            yield BoundNote(
-                "limit", {}, f"the {word} end of {what} is too large for floats: {side.beyond}"
-            )
+            yield BoundNote("limit", {}, f"{said} is too large for floats: {side.beyond}")
         elif side.end is not None and math.isinf(side.end):
-            if not any(
-                note.kind == "pole" and _overlap(note.where, names, side.box) for note in known
-            ):
-                open_[way] = list(side.box)
+            if all(note.kind != "pole" for note in known):
+                where = dict(zip(names, side.box, strict=True))
+                yield BoundNote("pole", where, f"no bound of {what} from {way} is known")
         elif not side.tight:
-            yield BoundNote(
-                "limit", {}, f"the {word} end of {what} may be further out than was asked for"
-            )
-    if open_:
-        box = next(iter(open_.values()))
-        yield BoundNote(
-            "pole",
-            dict(zip(names, box, strict=True)),
-            f"no bound of {what} from {' or '.join(open_)} is known",
-        )
-
-
-def _overlap(where: Mapping[str, Ends], names: list[str], box: Sequence[Ends]) -> bool:
-    return all(
-        where[n][0] <= high and low <= where[n][1]
-        for n, (low, high) in zip(names, box, strict=True)
-    )
+            yield BoundNote("limit", {}, f"{said} may be further out than was asked for")

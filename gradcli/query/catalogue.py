@@ -6,15 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from types import CodeType, FunctionType
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
-from gradcli.formulas.printing import formula
-from gradcli.formulas.textbook import simplify
-from gradcli.graph.nodes import Graph
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import Signature, called_by, is_of_numpy
@@ -52,8 +49,6 @@ class Entry:
     derivative: dict[str, str]
     domain: str
     kinks: list[dict[str, str]]
-    certified: bool  # whether the reference always encloses the true value
-    uncertified: str  # where it does not
     numpy: list[str]
     torch: list[str]
     example: Example | None = field(default=None)
@@ -102,14 +97,12 @@ def search(words: Sequence[str]) -> list[tuple[str, Function]]:
     """The functions that have all words in their names, aliases or descriptions, those with all of
     them in a name first.
     """
-    wanted = [word.lower() for word in words]
-    ranked = []
+    wanted, ranked = [word.lower() for word in words], list[tuple[bool, str, Function]]()
     for family, record in functions():
         names = " ".join((record.name, *record.aliases)).lower()
-        text = f"{names} {family} {record.doc}".lower()
-        if all(word in text for word in wanted):
+        if all(word in f"{names} {family} {record.doc}".lower() for word in wanted):
             ranked.append((not all(word in names for word in wanted), family, record))
-    return [(family, record) for _, family, record in sorted(ranked, key=lambda found: found[0])]
+    return [found[1:] for found in sorted(ranked, key=itemgetter(0))]
 
 
 def function_names() -> list[str]:
@@ -140,59 +133,25 @@ def find_function(name: str) -> tuple[Function, str]:
 def entry(record: Function, example: bool = True) -> Entry:
     """Everything that is known of a function."""
     shown = _example(record) if example else None
-    derivative = _partials(record) if isinstance(record, Op) else {}
-    if not derivative and shown is not None:
-        derivative = {name: text for name, text in shown.derivative.items() if text}
+    known = {} if shown is None else shown.derivative
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
-    unproved = uncertified_where(record)
     return Entry(
         name=record.name,
         family=_family(record),
         signature=_spelling(record) if record.public else (*torch, *numpy, _spelling(record))[0],
         doc=" ".join(record.doc.split()),
         aliases=list(record.aliases),
-        derivative=derivative,
+        derivative={name: text for name, text in known.items() if text},
         domain=record.domain,
         kinks=[
             {"place": kink.place, "convention": kink.convention}
             | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks
         ],
-        certified=not unproved,
-        uncertified=unproved,
         numpy=numpy,
         torch=torch,
         example=shown,
     )
-
-
-def uncertified_where(record: Function) -> str:
-    """Return where the reference of a function, evaluated in balls, is no enclosure: as the
-    operations say of which it is made.
-    """
-    ends = [
-        getattr(part.reference, "ends", "") for part in _made_of(record) if isinstance(part, Op)
-    ]
-    return "; ".join(dict.fromkeys(filter(None, ends)))
-
-
-def _made_of(record: Function) -> list[Any]:
-    """A function, and all that the code of its definition names, and that of others in it."""
-    found: list[Any] = [record]
-    place = 0
-    while place < len(found):
-        rule = getattr(found[place], "definition", None) or found[place]
-        codes, names = [getattr(rule, "__code__", None)], getattr(rule, "__globals__", {})
-        for code in filter(None, codes):
-            codes += [value for value in code.co_consts if isinstance(value, CodeType)]
-            parts = [names[name] for name in code.co_names if name in names]
-            found += [
-                part
-                for part in parts
-                if isinstance(part, (Op, Composite, FunctionType)) and part not in found
-            ]
-        place += 1
-    return found
 
 
 def _spelling(record: Function) -> str:
@@ -224,29 +183,6 @@ def _names(record: Function, library: str, prefix: str) -> list[str]:
 
 def _signature(name: str, signature: Signature) -> str:
     return f"{name}({', '.join(p.name + ('...' if p.many else '') for p in signature.parameters if not p.ignored)})"
-
-
-def _partials(op: Op) -> dict[str, str]:
-    """The derivatives of an elementwise operation by its operands, printed from its rules."""
-    if not op.elementwise or op.kind == "flat" or op.partials is None:
-        return {}
-    graph = Graph()
-    leaves = [graph.leaf(name, ()) for name in op.operands]
-    texts = {}
-    for name, partial in zip(op.operands, op.partials, strict=True):
-        if partial is None:
-            continue
-        try:
-            slope = partial(graph.apply(op, leaves, op.static), *leaves, **op.static)
-            (simple,) = simplify(
-                [graph.constant(slope) if isinstance(slope, (int, float)) else slope], graph
-            )
-        except GradcliError:
-            continue
-        text = formula(simple, limit=60)
-        if text is not None:
-            texts[name] = text
-    return texts
 
 
 def _example(record: Function) -> Example | None:

@@ -26,7 +26,6 @@ from gradcli.errors import (
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import depending
-from gradcli.graph.transforms import definition_order
 from gradcli.language.calls import is_function
 from gradcli.language.reading import (
     expressions_of,
@@ -39,7 +38,6 @@ from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Definition, Query, Statement
 from gradcli.ops.constants import NAMED
-from gradcli.ops.facts import ranges
 from gradcli.ops.structure import alias
 from gradcli.plots.columns import Columns
 from gradcli.query.evaluate import run_statement
@@ -77,46 +75,12 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
     return points
 
 
-def in_domains(
-    order: Sequence[Expr], leaves: Sequence[Expr], count: int, state: int = 0
-) -> Iterator[dict[Expr, Any]]:
-    """Points at which each name is in the domains of all operations that it is an operand of."""
-    random = np.random.default_rng(state)
-    nodes = [
-        (dict(zip(node.op.operands, node.operands, strict=False)), ranges(node.op.domain))
-        for node in order
-        if node.op is not None
-    ]
-    for _ in range(count):
-        within = dict.fromkeys(leaves, (-math.inf, math.inf))
-        for operands, choices in nodes:
-            for name, (low, high) in (
-                choices[random.integers(len(choices))].items() if choices else ()
-            ):
-                if (leaf := operands.get(name)) in within:
-                    within[leaf] = max(low, within[leaf][0]), min(high, within[leaf][1])
-        yield {leaf: np.float64(_within(low, high, random)) for leaf, (low, high) in within.items()}
-
-
-def _within(low: float, high: float, random: np.random.Generator) -> float:
-    """A number between two others, of moderate size if one is not finite."""
-    if math.isfinite(low) and math.isfinite(high):
-        return float(random.uniform(low, high)) if low <= high else low
-    size = float(np.exp(random.uniform(-2, 2)))
-    return (
-        low + size
-        if math.isfinite(low)
-        else high - size
-        if math.isfinite(high)
-        else float(random.uniform(-4, 4))
-    )
-
-
 # -- Names without values in a program: leaves that stand for numbers
 # -------------------------------
 
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
+_TRIED = 4_096  # points, where hardly one is in the domain
 _AROUND = 3  # points of the domain around which formulas are tried, too
 _APART = 0.25  # the numbers of two names, so that nothing is equal by chance
 
@@ -421,16 +385,13 @@ class SampledPoints:
         return Columns(self.program.scope, self.lowered.value, self.leaves, {})
 
     def points_in_domains(self) -> list[Point]:
-        """Points in the domains of the operations of a query, where names of many operations are
+        """Points at which a query has a value, of many around 0: where names of many operations are
         hardly met by chance.
         """
-        found = in_domains(
-            definition_order(self.lowered.value),
-            [*self.leaves.values()],
-            self.options.trials,
-            self.options.state,
-        )
-        return [dict(zip(self.leaves, point.values(), strict=True)) for point in found]
+        random, shape = np.random.default_rng(self.options.state), (_TRIED, len(self.leaves))
+        numbers = random.uniform(-1, 1, shape) * 10.0 ** random.integers(-1, 2, shape)
+        points = [dict(zip(self.leaves, row, strict=True)) for row in numbers]
+        return [points[i] for i in np.flatnonzero(self.inside(points))[: self.options.trials]]
 
     def _together(self, points: Sequence[Point]) -> tuple[set[int], set[int]]:
         """The places of points where a query that works entry by entry has no finite value, and of

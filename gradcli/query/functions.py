@@ -5,16 +5,15 @@ the shapes that they have met.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
-from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
-from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
 from gradcli.inert import clip_text
 from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
@@ -24,7 +23,6 @@ from gradcli.query.specialized import (
     HessianPlan,
     MatrixPlan,
     Order,
-    ProductPlan,
     Settings,
     Spec,
     Specialized,
@@ -61,11 +59,7 @@ class Flat:
         (or values that have these), and the values of all other names.
         """
         words, dtype = function.words, function.float_dtype
-        known = given.names_listed(names, words)
-        if not known:
-            raise UsageError("flat: no name", help='name what the vector holds: flat("x")')
-        if len(set(known)) < len(known):
-            raise UsageError("flat: a name stands twice")
+        known = tuple(dict.fromkeys(given.names_given("names", names, words) or ()))
         bound = given.bind_values(at, values, words, lambda name: f'at={{"{name}": ...}}')
         given.refuse_unknown((*known, *bound), words, ("at",), "flat")
         self.shapes = {
@@ -84,13 +78,9 @@ class Flat:
                 help=f"give one: flat(..., {second}=(3,))",
             )
 
-    def __call__(self, vector: Any, *direction: Any) -> Any:
-        """The results of the function, flat.
-
-        vector     the values of the names, one after the other
-        direction  of a Hessian-vector product: the vector that the Hessian is multiplied with
-        """
-        return self.function.of_vector(self, {**self.fixed, **self.parts(vector)}, *direction)
+    def __call__(self, vector: Any) -> Any:
+        """The results of the function, flat, for the values of the names, one after the other."""
+        return self.function.of_vector(self, {**self.fixed, **self.parts(vector)})
 
     def parts(self, vector: Any) -> dict[str, np.ndarray]:
         """The values by name, views of the vector.
@@ -128,37 +118,6 @@ class Flat:
         """A vector, such as a solver's result, as the values of the names."""
         return ByName((name, np.array(part)[()]) for name, part in self.parts(vector).items())
 
-    def join(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> np.ndarray:
-        """The values of the names as a vector, such as a solver's starting point.
-
-        Raises ShapeError for other shapes than they have.
-        """
-        found = given.bind_values(
-            values, named, self.shapes, lambda name: f'g.join({{"{name}": ...}})'
-        )
-        for name, shape in self.shapes.items():
-            if name not in found:
-                raise UnknownNameError(
-                    f"join: no value for '{name}'", help=f"give it one: g.join({name}=...)"
-                )
-            found[name] = numbers(found[name], f"the value of '{name}'", copy=False)
-            if np.shape(found[name]) != shape and not (shape is None and np.ndim(found[name]) == 1):
-                raise ShapeError(
-                    f"join: the value of '{name}' has the shape {np.shape(found[name])}, and here "
-                    f"{shape or 'one axis'}"
-                )
-        if strange := [name for name in found if name not in self.shapes]:
-            raise UnknownNameError(
-                f"join: the vector has no '{strange[0]}'", help=f"it holds {', '.join(self.shapes)}"
-            )
-        return np.asarray(self.vector(found), np.float64)
-
-    def sparsity(self, vector: Any) -> Any:
-        """The entries of the matrix that may be other than zero, for vectors of this size: a sparse
-        array of truths.
-        """
-        return self.function.call(None, (), {**self.fixed, **self.parts(vector)}, out="pattern")
-
     @property
     def _layout(self) -> str:
         return ", ".join(
@@ -170,52 +129,27 @@ class Flat:
 
 
 def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | None:
-    """An array of zeros, which takes no memory, of the shape and dtype that are said; None for what
-    is a value.
-
-    A tuple of whole numbers is a shape, and what has a ``shape`` and a ``dtype`` and no entries
-    says both, as jax.ShapeDtypeStruct does; floats are of the one dtype that the function has.
-    Raises InputTypeError for what is no shape.
+    """An array of zeros, which takes no memory, of the shape that a tuple is; None for what is a
+    value. Raises InputTypeError for what is no shape.
     """
-    shape, dtype = spec, of_floats
-    if hasattr(spec, "shape") and hasattr(spec, "dtype"):
-        if hasattr(spec, "__array__"):
-            return None
-        shape, dtype = spec.shape, _dtype_of(name, spec.dtype)
-        dtype = of_floats if dtype.kind == "f" else dtype
-    elif not isinstance(spec, tuple):
+    if not isinstance(spec, tuple):
         return None
     try:
-        if not isinstance(shape, tuple):
-            raise TypeError
-        return np.broadcast_to(np.zeros((), dtype), shape)
+        return np.broadcast_to(np.zeros((), of_floats), spec)
     except (TypeError, ValueError):
         message = (
             f"the shape of '{name}' must be whole numbers from 0, as an array can have "
-            f"them, not {shape!r}"
+            f"them, not {spec!r}"
         )
         raise InputTypeError(
             message, help="for a value, write a number, a list or an array"
         ) from None
 
 
-def _dtype_of(name: str, dtype: Any) -> np.dtype[Any]:
-    with suppress(TypeError):
-        found: np.dtype[Any] = np.dtype(dtype)
-        if found.kind in "fiub":
-            return found
-    raise InputTypeError(f"the dtype of '{name}' must be real numbers or booleans, not {dtype!r}")
-
-
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
     """The shape that is said, or that of a value."""
     empty = placeholder(name, spec, dtype)
-    if empty is None and isinstance(spec, (int, float)):
-        raise InputTypeError(
-            f"flat: the shape of '{name}' must be a tuple, not {spec!r}",
-            help=f"write {name}=({spec},) or {name}=()",
-        )
-    found: tuple[int, ...] = given.value_of(name, spec).shape if empty is None else empty.shape
+    found: tuple[int, ...] = (given.value_of(name, spec) if empty is None else empty).shape
     return found
 
 
@@ -230,7 +164,7 @@ class Compiled:
     """An expression as a function of its names, which keeps a plan for each set of shapes."""
 
     plans: type[Specialized] = ValueAndGradients
-    options: tuple[str, ...] = ("random_state",)  # keywords of a call
+    options: tuple[str, ...] = ()  # keywords of a call
 
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
         self.settings, self.sparse = settings, sparse
@@ -266,15 +200,25 @@ class Compiled:
         """A copy, in another process too, compiles for itself."""
         return type(self), (self.settings, self.sparse)
 
-    def plan(self) -> Listing:
+    def plan(self) -> str:
         """The programs that there are, one for each set of shapes: why NumPy or native code runs
         them, and their steps in order.
         """
         plans = dict.fromkeys(plan for plan, _ in self._planned.values())
-        return Listing(
-            "\n\n".join(plan.text() for plan in plans)
-            or "nothing is compiled yet: call the function, or prepare it for shapes"
-        )
+        listed = "\n\n".join(plan.text() for plan in plans)
+        return listed or "nothing is compiled yet: call the function, or prepare it for shapes"
+
+    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
+        """Compile ahead for values of these shapes; gives the function.
+
+        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole
+                       numbers is a shape (of floats), what has a ``shape`` and a ``dtype`` but no
+                       entries says both, and all else is a value as in a call
+        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what
+        is computed (an axis, an index).
+        """
+        self.plan_for(shapes, named)
+        return self
 
     def flat(self, *names: str, at: Any = None, **values: Any) -> Flat:
         """The function of one vector that holds the values of these names, as solvers call it; of
@@ -299,32 +243,28 @@ class Compiled:
     def call(
         self,
         at: Any,
-        more: tuple[Any, ...],
         bindings: dict[str, Any],
         seed: Any = None,
         out: Any = None,
-        state: int | None = None,
     ) -> Any:
         """The results for values of names; ``out`` is for the plan."""
-        if at is not None or more or not self.words.issuperset(bindings):
-            bindings = self._by_names(at, bindings, more)
+        if at is not None or not self.words.issuperset(bindings):
+            bindings = self._by_names(at, bindings)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
         dtype, kind = self.float_dtype, None
         for name, value in bindings.items():
             if type(value) is _ARRAY and value.dtype is dtype:
                 parts.append(value.shape)
             elif hasattr(value, "__dask_graph__"):
-                return self._lazily(bindings, seed, out, state)
+                return self._lazily(bindings, seed, out)
             else:
                 bindings[name] = array = self._array(name, value)
                 parts.append(self._kind(array))
         if seed is not None:
-            seed, kind = self.plans.seed_of(seed, dtype)
-            parts.append(kind)
+            seed = self._seed(seed)
+            parts.append(kind := seed.shape)
         key = tuple(parts)
         plan, order = self._planned.get(key) or self._plan(key, bindings, kind)
-        if state is not None:
-            plan = plan.with_state(given.option_of("random_state", state))
         if self._ascii:
             return plan(bindings, seed, out, order)
         return found_by_name(
@@ -352,7 +292,7 @@ class Compiled:
         kind = None
         if seed is not None:
             empty = placeholder("seed", seed, self.float_dtype)
-            kind = self.plans.seed_of(seed if empty is None else empty, self.float_dtype)[1]
+            kind = np.shape(self._seed(seed) if empty is None else empty)
         key = (*values, *map(self._kind, values.values()), *([] if kind is None else [kind]))
         return self._plan(key, values, kind, unknown)
 
@@ -390,31 +330,17 @@ class Compiled:
             found = self._planned[(*key, *contents.values())] = plan, plan.order(bindings)
         return found
 
-    def _by_names(
-        self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()
-    ) -> dict[str, Any]:
-        """The values by the names that the expression has for them; one by position is that of the
-        only name that is left.
-        """
-        if more or (at is not None and not isinstance(at, Mapping)):
-            names = [name for name in self._free_names if name not in keywords]
-            if len(names) == 1 and not more:
-                return self._by_names({names[0]: at}, keywords)
-            help = f"call it by names: f({', '.join(f'{name}=...' for name in names or 'x')})"
-            raise InputTypeError("a compiled function takes values by names", help=help)
+    def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+        """The values by the names that the expression has for them."""
+        if at is not None and not isinstance(at, Mapping):
+            raise InputTypeError(
+                "a compiled function takes values by names", help="call it by names: f(x=...)"
+            )
         given.refuse_unknown(keywords, self.words, self.options, "the function")
         return given.bind_values(at, keywords, self.words, _by_name)
 
-    @cached_property
-    def _free_names(self) -> list[str]:
-        """The names that need a value."""
-        from gradcli.query.free_variables import names_left
-
-        program = given.Programs(self.settings.limits).fresh()
-        return names_left(program, self.expression.split("\n"))
-
     def _lazily(
-        self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None
+        self, bindings: Mapping[str, Any], seed: Any, out: Any
     ) -> tuple[Any, dict[str, Any]]:
         """The results of a call some of whose values are Dask's arrays."""
         from gradcli.query.chunked import dask_arrays
@@ -428,14 +354,16 @@ class Compiled:
             name: value if dask_arrays.is_lazy(name, value) else self._array(name, value)
             for name, value in bindings.items()
         }
-        state = (
-            self.settings.random_state if state is None else given.option_of("random_state", state)
-        )
+        state = self.settings.random_state
         try:
             value, gradients = dask_arrays.lazily(self.settings, values, seed, state)
         except GradcliError as error:
             raise given.in_words_of_api(error, self.options, _by_name) from None
         return value, gradients if self._ascii else found_by_name(gradients)
+
+    def _seed(self, seed: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return numbers(seed, "the seed", copy=False).astype(self.float_dtype, copy=False)
 
     def _array(self, name: str, value: Any) -> Any:
         array = given.value_of(name, value, copy=False)
@@ -449,33 +377,17 @@ class Compiled:
         return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
 
 
-class _Prepared(Compiled):
-    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
-        """Compile ahead for values of these shapes; gives the function.
-
-        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole
-                       numbers is a shape (of floats), what has a ``shape`` and a ``dtype`` but no
-                       entries says both, and all else is a value as in a call
-        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what
-        is computed (an axis, an index).
-        """
-        self.plan_for(shapes, named)
-        return self
-
-
-class Function(_Prepared):
+class Function(Compiled):
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
-    options = ("seed", "out", "random_state")
+    options = ("seed", "out")
 
     def __call__(
         self,
         at: Mapping[str, Any] | None = None,
         /,
-        *more: Any,
         seed: Any = None,
         out: Mapping[str, NDArray[Any]] | None = None,
-        random_state: int | None = None,
         **bindings: Any,
     ) -> tuple[Any, dict[str, NDArray[Any]]]:
         """The value, and the gradient by each name, in its shape.
@@ -487,44 +399,38 @@ class Function(_Prepared):
         out           arrays that take gradients, by name; the others are new
         Gradients are by names as the language has them, and found by any form of these
         (`gradcli.characters`).
-        random_state  the seed of the program's random draws in this call, where they are not to be
-                      those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        found: tuple[Any, dict[str, NDArray[Any]]] = self.call(
-            at, more, bindings, seed, out, random_state
-        )
+        found: tuple[Any, dict[str, NDArray[Any]]] = self.call(at, bindings, seed, out)
         return found
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
         """The value, and the gradient as a vector."""
-        value, grads = self.call(None, (), bindings)
+        value, grads = self.call(None, bindings)
         return value, flat.vector(grads)
 
 
-class Value(_Prepared):
+class Value(Compiled):
     """An expression as a function of its names. Made by `compile`."""
 
     def __call__(
         self,
         at: Mapping[str, Any] | None = None,
         /,
-        *more: Any,
-        random_state: int | None = None,
         **bindings: Any,
     ) -> Any:
-        """The value; ``random_state`` is the seed of the program's random draws in this call.
+        """The value.
 
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        return self.call(at, more, bindings, state=random_state)[0]
+        return self.call(at, bindings)[0]
 
     def by(self, names: tuple[str, ...]) -> Self:
         return self
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
         """The value: a number, or a vector of its entries."""
-        value = self.call(None, (), bindings)[0]
+        value = self.call(None, bindings)[0]
         return np.ravel(value) if value.ndim else value
 
 
@@ -532,7 +438,7 @@ _Results = TypeVar("_Results")
 _Patterns = TypeVar("_Patterns")
 
 
-class _Matrix(_Prepared, Generic[_Results, _Patterns]):
+class _Matrix(Compiled, Generic[_Results, _Patterns]):
     """A function that has a matrix of derivatives."""
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -545,14 +451,12 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
         """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a
         column for each of the vector.
         """
-        return self.call(None, (), bindings, out="whole sparse" if self.sparse else "whole")
+        return self.call(None, bindings, out="whole sparse" if self.sparse else "whole")
 
     def __call__(
         self,
         at: Mapping[str, Any] | None = None,
         /,
-        *,
-        random_state: int | None = None,
         **bindings: Any,
     ) -> _Results:
         """The value, and by each name the Jacobian, of the value's shape followed by the name's; of
@@ -562,9 +466,7 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
         ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of
         the value (of x) and a column for each entry of the name (of y), in C order.
         """
-        found: _Results = self.call(
-            at, (), bindings, out="sparse" * self.sparse, state=random_state
-        )
+        found: _Results = self.call(at, bindings, out="sparse" * self.sparse)
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
@@ -596,64 +498,6 @@ class Hessian(
     plans = HessianPlan
 
 
-class HessianProduct(Compiled):
-    """A scalar, its gradients and its Hessian times a vector as a function of names.
-
-    Made by `hvp`.
-    """
-
-    plans = ProductPlan
-    options = ("v", "random_state")
-
-    def __call__(
-        self,
-        at: Mapping[str, Any] | None = None,
-        /,
-        *,
-        v: Mapping[str, Any] | None = None,
-        random_state: int | None = None,
-        **bindings: Any,
-    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        """The value, the gradient by each name, and by each name the Hessian times ``v``, in its
-        shape.
-
-        v  the vector: an array by name, of the name's shape; names without one do not move
-        """
-        if not v:
-            raise UsageError(
-                "a Hessian-vector product needs a vector",
-                help='give it one: v={"x": ...}, of the shape of x',
-            )
-        found: tuple[Any, dict[str, Any], dict[str, Any]] = self.call(
-            at, (), bindings, v, state=random_state
-        )
-        return found
-
-    def of_vector(self, flat: Flat, bindings: dict[str, Any], *direction: Any) -> np.ndarray:
-        """The product, as a vector."""
-        if len(direction) != 1:
-            raise UsageError(
-                "a Hessian-vector product needs a vector", help="call it with two: g(x, p)"
-            )
-        if np.shape(direction[0]) != (
-            size := (sum(np.size(bindings[name]) for name in flat.shapes),)
-        ):
-            raise ShapeError(
-                f"p has the shape {np.shape(direction[0])}, the vector {size}; they must be the "
-                "same"
-            )
-        return flat.vector(self.call(None, (), bindings, flat.parts(direction[0]))[2])
-
-
-class Listing(str):
-    """Text that a prompt shows as it is."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def _by_name(name: str) -> str:
     """The call in which a name has a value that is also an option's."""
     return f'f({{"{name}": ...}})'
@@ -663,9 +507,6 @@ def _by_name(name: str) -> str:
 #
 # >>> f = value_and_grad("sum(3*a**3 - b**2)") >>> value, grads = f(a=[2., 3.], b=[6., 4.]) >>>
 # value, grads["a"] (np.float64(53.0), array([36., 81.]))
-
-
-_PYTORCH_COMPILE = ("fullgraph", "dynamic", "backend", "mode", "options", "disable")
 
 
 def value_and_grad(
@@ -694,8 +535,7 @@ def value_and_grad(
                 OMP_NUM_THREADS allows); products of matrices have BLAS's own. Results are the same
                 to the bit
     random_state
-                the seed of the program's random draws, as in `evaluate`: every call has the same,
-                unless it brings a state of its own, ``f(x=x, random_state=step)``
+                the seed of the program's random draws, as in `evaluate`: every call has the same
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
     return Function(_settings(**locals()))
@@ -754,30 +594,6 @@ def hessian(
     return Hessian(_settings(**locals()), given.option_of("sparse", sparse))
 
 
-def hvp(
-    expression: str,
-    wrt: str | Iterable[str] | None = None,
-    *,
-    dtype: DType = "float64",
-    limits: Limits = DEFAULT,
-    dialect: Dialect | None = None,
-    backend: Backend = "auto",
-    threads: int | None = None,
-    random_state: int = 0,
-) -> HessianProduct:
-    """A function that gives a scalar, its gradients and its Hessian times a vector: ``value, {"x": g}, {"x": Hv}``, each in x's shape.
-
-    The vector is given by names, ``f(x=x, v={"x": p})``; a name without one does not move. A name ``v`` of the expression gets its value by
-    ``f({"v": ...}, v={...})``. The options are those of `value_and_grad`. ``f.flat("x")`` is the product as a function of two vectors, for
-    ``hessp=`` of ``scipy.optimize.minimize``.
-
-    >>> value, grads, products = hvp("x[0]**2*x[1]")(x=[3., 2.], v={"x": [1., 0.]})
-    >>> products["x"]
-    array([4., 6.])
-    """
-    return HessianProduct(_settings(**locals()))
-
-
 def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> Settings:
     """The settings of a function, of all that it is made with but ``sparse``.
 
@@ -787,35 +603,17 @@ def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> 
     return Settings(expression, names, **given.options_of(options))
 
 
-@overload
 def compile(
     expression: str,
     *,
-    dtype: DType = ...,
-    limits: Limits = ...,
-    dialect: Dialect | None = ...,
-    backend: Backend = ...,
-    threads: int | None = ...,
-    random_state: int = ...,
-) -> Value: ...
-@overload
-def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
-@overload
-def compile(
-    expression: None = None, **pytorch: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
-def compile(expression: Any = None, **options: Any) -> Any:
+    dtype: DType = "float64",
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> Value:
     """A function of an expression's names that gives its value, with the options of
     `value_and_grad`.
-
-    A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function
-    computes; with PyTorch's keywords alone, of which ``backend`` is one, it is the decorator that
-    does so. Raises UnknownArgument for other keywords, and InputTypeError for what is neither.
     """
-    of_functions = expression is None or callable(expression)
-    usual: Any = value_and_grad.__kwdefaults__
-    known = _PYTORCH_COMPILE if of_functions else usual
-    given.refuse_unknown([name for name in options if name not in known], (), known, "compile")
-    if of_functions:
-        return expression if expression is not None else lambda function: function
-    return Value(_settings(expression, (), **{**usual, **options}))
+    return Value(_settings(wrt=(), **locals()))

@@ -38,7 +38,7 @@ from gradcli.report.derivative_record import Formula, Path
 
 _LARGEST = 200  # nodes of a formula
 _LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
-_SAMPLED = 1 << 17  # entries of an array above which a formula is tried at a sample of them
+_SAMPLED = 1 << 17  # entries of an array above which a gradient has no formula
 _LONG = 1024  # entries along an axis that is sampled
 _MOST_ENTRIES = 64  # of a block whose formula is tried
 
@@ -58,7 +58,7 @@ def derivative_formulas(
         kind, derive = mode, partial(_blocks, scope, root, wrt, twice)
     keys = [f"{a},{b}" for a in wrt for b in wrt] if twice else [*wrt]
     found = dict.fromkeys(keys, Formula(None))
-    if _is_worth_trying(scope, order):
+    if _is_worth_trying(scope, order) and (kind == "partial" or not _has_large(order)):
         try:
             derived = derive()
             write = Textbook(derived.graph, "quick")
@@ -77,12 +77,11 @@ def derivative_formulas(
 
 class _Derived(NamedTuple):
     """Derivatives in a graph, and the point where their formulas are held against them: the bound
-    values, or a sample of large arrays'.
+    values, or of what works entry by entry a sample of large arrays.
 
     exact   what the formulas are held against
     values  of leaves, by those that stand for them in the graph of what is exact
     names   what nodes are called that stand for something else than a leaf of the program
-    leaves  what stands for the program's leaves
     """
 
     graph: Graph
@@ -90,7 +89,6 @@ class _Derived(NamedTuple):
     exact: Mapping[str, Expr]
     values: dict[Expr, Any]
     names: Mapping[Expr, str]
-    leaves: dict[Expr, Expr]
 
 
 class Copy(NamedTuple):
@@ -169,6 +167,11 @@ def _is_worth_trying(scope: Scope, order: Sequence[Expr]) -> bool:
     )
 
 
+def _has_large(order: Sequence[Expr]) -> bool:
+    """Return whether there is an array at which trying formulas would take long."""
+    return any(math.prod(node.shape) > _SAMPLED for node in order if node.is_leaf)
+
+
 def _short_formula(
     scope: Scope, derived: _Derived, key: str, write: Textbook, latex: bool
 ) -> Formula:
@@ -206,7 +209,7 @@ def _partials(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) ->
             for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
         )
     values = {leaf: _sample(scope.evaluate(node)) for node, leaf in copy.leaves.items()}
-    return _Derived(copy.graph, found, exact, values, copy.labels, {})
+    return _Derived(copy.graph, found, exact, values, copy.labels)
 
 
 def _gradients(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed_given: bool) -> _Derived:
@@ -216,33 +219,17 @@ def _gradients(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed_given: bo
     seed = None
     if seed_given or math.prod(root.shape) != 1:
         seed = scope.graph.leaf("seed", root.shape)
-    engine = exact = slopes_of(root, wrt, seed)
+    found = slopes_of(root, wrt, seed)
     names = {
         node: name
         for node in reachable([root])
         if (name := _constant_name(scope, node)) is not None
     }
-    values, leaves = dict(scope.values), dict[Expr, Expr]()
-    if any(np.size(value) > _SAMPLED for value in values.values()):
-        graph = Graph(scope.limits)
-        sample = {leaf: _sample(value) for leaf, value in values.items()}
-        leaves = {
-            leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind)
-            for leaf, value in sample.items()
-        }
-        values = {leaves[leaf]: value for leaf, value in sample.items()}
-        (root,) = rebuild([root], leaves, graph)
-        if seed is not None:
-            leaves[seed] = graph.leaf("seed", root.shape)
-        exact = slopes_of(
-            root,
-            {name: leaves[x] for name, x in wrt.items()},
-            None if seed is None else leaves[seed],
-        )
+    values = dict(scope.values)
     if seed is not None:
         ramp = np.linspace(0.75, 1.25, math.prod(root.shape))
-        values[leaves.get(seed, seed)] = ramp.reshape(root.shape)[()]
-    return _Derived(scope.graph, engine, exact, values, names, leaves)
+        values[seed] = ramp.reshape(root.shape)[()]
+    return _Derived(scope.graph, found, found, values, names)
 
 
 def _blocks(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _Derived:
@@ -255,7 +242,7 @@ def _blocks(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _
         wanted = {f"{a},{b}": (slopes[a], x) for a in wrt for b, x in wrt.items()}
     blocks = {key: _block(y, x) for key, (y, x) in wanted.items()}
     found = {key: block for key, block in blocks.items() if block is not None}
-    return _Derived(scope.graph, found, found, dict(scope.values), {}, {})
+    return _Derived(scope.graph, found, found, dict(scope.values), {})
 
 
 def _block(y: Expr, x: Expr) -> Expr | None:
@@ -281,7 +268,7 @@ def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> b
     Where rounding swamps the values themselves, agreement at a point nearby decides, and the same
     non-finite entries.
     """
-    (printed,) = rebuild([simple], point.leaves, raw.graph, {chain: mul})
+    (printed,) = rebuild([simple], {}, raw.graph, {chain: mul})
     here = _sides(printed, raw, point.values, precision)
     if _close(*here, precision):
         return True

@@ -160,26 +160,26 @@ def differentiate(
                 of them
     order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second
                 order
-    check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict``
-                says what came of it
+    check       hold each formula to the derivative at so many ``points`` of the domain; ``check``
+                of the record says what came of it
     values      of names that are constants; ``at`` takes names that are no keywords
     timeout     seconds for the check, after which it is undetermined; by default no clock is looked
                 at
-    implicit    the name that an equation (``"x^2 + y^2 = 25"``) or a curve gives, whose slope is
-                asked, or its rate with ``of``
+    implicit    the name that an equation (``"x^2 + y^2 = 25"``) gives, whose slope is asked, or its
+                rate with ``of``
     of          the name that all others depend on: ``derivative`` is a rate by it
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
     arguments = dict(locals())
-    from gradcli.query.bindings import as_equation, names_listed, words
+    from gradcli.query.bindings import as_equation, names_given, words
     from gradcli.query.general_derivatives import derivatives, refuse_absent
     from gradcli.query.related import related_of
 
     def answer(script: Script, options: Options) -> Iterator[DerivativeRecord]:
-        listed = (*names_listed(names, words(expression)), *(options.wrt or ()))
+        listed = (*(names_given("names", names, words(expression)) or ()), *(options.wrt or ()))
         options = replace(options, wrt=listed or None, related=related_of(implicit, of))
         if options.related is not None:
-            lines = text_lines(as_equation(expression, of and implicit))
+            lines = text_lines(as_equation(expression, implicit))
             script = script._replace(lines=lines)
         found = [*derivatives(script.opened, script.statements(), options)]
         yield from found
@@ -212,29 +212,28 @@ def _answers(
     known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__
     directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
     moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
-    with given.naming(known, at=at, **arguments):
-        for word in {"wrt", "freeze"} & arguments.keys():
-            found = given.names_given(word, arguments[word], known)
-            arguments[word] = usual[word] if found is None else found
-            moving |= {*(found or ())}
-        given.refuse_unknown(keywords, known | moving, usual, what)
-        values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
-        for name, value in [*values.items()] if function in (bound, plot) else ():
-            is_pair = isinstance(value, tuple) and len(value) == 2
-            text_of_range = "..".join(map(str, value)) if is_pair else value
-            if isinstance(text_of_range, str) and ".." in text_of_range:
-                ranges[name] = text_of_range
-                del values[name]
-        said = {
-            name: value
-            for name, value in arguments.items()
-            if value is not None or usual[name] is not None
-        }
-        read = given.options_of(said, what)
-        given.refuse_exclusive(read, usual)
-        if "mode" in read:
-            read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
-        asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
+    for word in {"wrt", "freeze"} & arguments.keys():
+        found = given.names_given(word, arguments[word], known)
+        arguments[word] = usual[word] if found is None else found
+        moving |= {*(found or ())}
+    given.refuse_unknown(keywords, known | moving, usual, what)
+    values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
+    for name, value in [*values.items()] if function in (bound, plot) else ():
+        is_pair = isinstance(value, tuple) and len(value) == 2
+        text_of_range = "..".join(map(str, value)) if is_pair else value
+        if isinstance(text_of_range, str) and ".." in text_of_range:
+            ranges[name] = text_of_range
+            del values[name]
+    said = {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or usual[name] is not None
+    }
+    read = given.options_of(said, what)
+    given.refuse_exclusive(read, usual)
+    if "mode" in read:
+        read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
+    asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
     making = [read.pop(word, None) for word in ("limits", "dtype", "dialect", "jvp", "hvp")][:3]
     programs = given.programs_with(values, *making)
     programs.keeps_text = "observer" in asked
@@ -293,7 +292,6 @@ def plot(
     *,
     wrt: str | Iterable[str] | None = None,
     points: int | None = None,
-    log: str | None = None,
     check: bool = True,
     random_state: int = 0,
     timeout: float | None = None,
@@ -310,7 +308,6 @@ def plot(
              that are no keywords
     wrt      names to differentiate by (default: those with ranges)
     points   rows of the table; of two names, along each
-    log      logarithmic axes: "x", "y" or "xy"
     check    cross-check the derivative at points of the range
     timeout  seconds for the check
     Raises a `GradcliError` for what has no curve.

@@ -111,12 +111,7 @@ class Derivatives:
         if len(matrices) == 1:
             return matrices[0]
         count = len(self.wrt)
-        return np.concatenate(
-            [
-                np.concatenate(matrices[i : i + count], axis=1)
-                for i in range(0, len(matrices), count)
-            ]
-        )
+        return np.block([matrices[i : i + count] for i in range(0, len(matrices), count)])
 
     def table(self, given: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
         """The values of all nodes, array by array."""

@@ -31,9 +31,9 @@ from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
 from gradcli.language.tree import Binding, Definition, Expression, Name, Statement
 from gradcli.limits import Limits
 from gradcli.ops.calling import textbook
-from gradcli.ops.calling.inputs import BOOL, FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise.exponential import pow_
-from gradcli.ops.structure import detach, to_float, to_int
+from gradcli.ops.structure import detach, to_int
 from gradcli.query.options import Options
 from gradcli.query.warnings import text_of
 
@@ -320,7 +320,6 @@ def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
 
 
 _ADDRESS = "a class label or an index"
-_LONGEST = 40  # characters of a binding that is shown in a help
 
 
 class Variables(NamedTuple):
@@ -372,12 +371,9 @@ def _listed_variables(
     warnings = [
         f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons
     ]
-    if len(found) < len(leaves):
-        warnings += [
-            f"no derivative by {name}: it is boolean"
-            for name in _as_numbers(order, leaves)
-            if name not in options.freeze
-        ]
+    if not found:
+        others = (leaf.payload.name for leaf in leaves if leaf.kind != FLOAT)
+        warnings += [f"no derivative by {name}: it is boolean" for name in others]
     return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
 
 
@@ -460,43 +456,16 @@ def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, 
         if len(values) > 1:
             first, second = (scope.bindings.get(value) for value in values[:2])
             assert second is not None
-            (line, column), (other, place) = _position(first), _position(second)
-            apart = line != other
-            before = (
-                "from outside"
-                if first is None
-                else f"on line {line}"
-                if apart
-                else f"in column {column}"
-            )
-            after = f"on line {other}" if apart else f"in column {place} of line {other}"
-            text = (
-                second.source.text[second.expression.root.start : second.expression.root.end]
-                if isinstance(second, Binding)
-                else "..."
-            )
+            before = "from outside" if first is None else _place_of(first)
             raise AmbiguousError(
-                f"'{name}' has two values here: bound {before} and {after}",
-                help=f"give the second a name of its own: {name}_2 = "
-                f"{text if len(text) <= _LONGEST else '...'}",
+                f"'{name}' has two values here: bound {before} and {_place_of(second)}",
+                help=f"give the second a name of its own: {name}_2 = ...",
             )
 
 
-def _position(binding: Statement | None) -> tuple[int, int]:
-    return (0, 0) if binding is None else binding.source.position(binding.span.start)
-
-
-def _as_numbers(order: Sequence[Expr], leaves: Sequence[Expr]) -> list[str]:
-    """The boolean leaves that are calculated with."""
-    if all(leaf.kind != BOOL for leaf in leaves):
-        return []
-    used: set[Expr | None] = set()
-    for node in reversed(order):
-        if node.op is to_float or (
-            node in used and node.op is not None and node.op.result == "same"
-        ):
-            used.update(node.operands)
-    return [leaf.payload.name for leaf in leaves if leaf.kind == BOOL and leaf in used]
+def _place_of(binding: Statement) -> str:
+    line, column = binding.source.position(binding.span.start)
+    return f"on line {line}, column {column}"
 
 
 # -- entries that are zero, or that do not exist

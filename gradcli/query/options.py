@@ -90,7 +90,6 @@ class Options:
     order: int = 1  # of derivatives as formulas
     # what is differentiated in place of each query, such as an equation's slope
     related: Callable[..., Any] | None = None
-    log: str = ""  # the axes of a plot that are logarithmic: of x, y
     width: float = 0.01  # of a bound, beyond the true range and relative to it
     lipschitz: bool = False  # bound the gradient's norms, too
     why: Sequence[str] = ()  # entries whose stories an explanation tells: ``x[2]``

@@ -6,32 +6,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gradcli.errors import (
     GradcliError,
-    MissingValueError,
     ParseError,
     ShapeError,
     UsageError,
-    did_you_mean,
     text_lines,
 )
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import definition_order, ones_like, vjp
+from gradcli.graph.transforms import ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
-from gradcli.ops.calling.inputs import FLOAT, numbers, numpy_dtype
-from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients
-from gradcli.query.bindings import by_form, by_names
+from gradcli.query.bindings import by_names
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
 from gradcli.query.names import variables
@@ -134,7 +130,7 @@ class _Watching(Scope):
     """A scope that raises ValueNeeded for a name whose value decides what is computed, if there is
     a shape only.
 
-    Random numbers are values that a plan takes, so that it serves for others, too.
+    Random numbers are values that a plan takes.
     """
 
     def __init__(self, limits: Limits, precision: str, random_state: int) -> None:
@@ -142,11 +138,9 @@ class _Watching(Scope):
         self.needed = True
         self.unknown: Collection[str] = ()
         self.needed_value: ValueNeeded | None = None
-        self.has_drawn = self.draws_decide = False
 
     def evaluate(self, node: Expr) -> Any:
         names = {leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf}
-        self.draws_decide |= _DRAWN in names
         for name in sorted(names.intersection(self.unknown)):
             self.needed_value = ValueNeeded(name)
             raise self.needed_value
@@ -156,7 +150,6 @@ class _Watching(Scope):
         leaf = self.graph.leaf(_DRAWN, numbers.shape)
         self.values[leaf] = numbers.astype(numpy_dtype(FLOAT, self.precision), copy=False)[()]
         self.frozen.add(leaf)
-        self.has_drawn = True
         return leaf
 
 
@@ -176,8 +169,8 @@ class Instance:
         limits = settings.limits.with_room_for(
             max((math.prod(spec.shape) for spec in specs), default=0)
         )
-        self.state = settings.random_state if state is None else state
-        self.scope = scope = _Watching(limits, settings.dtype, self.state)
+        state = settings.random_state if state is None else state
+        self.scope = scope = _Watching(limits, settings.dtype, state)
         scope.unknown = {spec.name for spec in specs if spec.content is None}
         for spec in specs:
             scope.outside[spec.name] = value = spec.example()
@@ -278,7 +271,6 @@ def _last_query(program: Program, settings: Settings) -> Lowered:
     return found
 
 
-_STATES = 16  # of random numbers, whose draws are kept
 Order = Sequence[
     tuple[int, str]
 ]  # the places of names among those that are differentiated by, in the order of results
@@ -287,15 +279,12 @@ Order = Sequence[
 class Specialized:
     """A program for values of given names, shapes and dtypes, and the plan that computes it."""
 
-    def __init__(
-        self, settings: Settings, specs: tuple[Spec, ...], seed: Any, state: int | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any) -> None:
         """``seed`` is what of the seed a plan is made for."""
         self.settings, self.specs, self.seed = settings, specs, seed
-        self.made = Instance(settings, specs, state)
+        self.made = Instance(settings, specs)
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)
-        self.with_state = lru_cache(_STATES)(self._with_state)
         self.compile()
 
     def compile(self) -> None:
@@ -308,29 +297,12 @@ class Specialized:
         """
         raise NotImplementedError
 
-    @staticmethod
-    def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        """The seed as numbers, and what of it a plan is made for."""
-        array = _as_floats(seed, "the seed", dtype)
-        return array, array.shape
-
     def order(self, names: Iterable[str]) -> Order:
         """The order of results: that in which a call has names, unless one was asked for."""
         places = {name: place for place, name in enumerate(names)}
         found = list(enumerate(self.wrt))
         if self.settings.wrt is None:
             found.sort(key=lambda pair: places.get(pair[1], len(places)))
-        return found
-
-    def _with_state(self, state: int) -> Self:
-        """The same with the random numbers of another state."""
-        scope = self.made.scope
-        if state == self.made.state or not scope.has_drawn:
-            return self
-        if scope.draws_decide:
-            return type(self)(self.settings, self.specs, self.seed, state)
-        found = copy(self)
-        found.made = Instance(self.settings, self.specs, state)
         return found
 
     def text(self) -> str:
@@ -378,33 +350,28 @@ class ValueAndGradients(Specialized):
     def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
         """The caller's arrays, where a plan can write straight into them."""
         by_names("out", out, "arrays", f'out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}')
-        dtype, taken = self.made.dtype, dict[str, np.ndarray]()
+        dtype, taken = self.made.dtype, list[Any](values)
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")
             shape = self.made.wrt[name].shape
-            if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
+            if not isinstance(array, np.ndarray) or (
+                array.shape,
+                array.dtype,
+                array.flags.carray,
+            ) != (shape, dtype, True):
                 raise UsageError(
-                    f"out: the gradient by '{name}' needs a {dtype} array of shape {shape}"
+                    f"out: the gradient by '{name}' needs a {dtype} array of shape {shape}, "
+                    "writable and in C order",
+                    help=f"give np.empty({shape})",
                 )
-            if not array.flags.writeable or _overlaps_itself(array):
-                help = f"give an array of its own: np.empty({array.shape})"
+            if any(np.may_share_memory(array, other) for other in taken):
                 raise UsageError(
-                    f"out: the array for '{name}' cannot be written entry by entry", help=help
+                    f"out: the array for '{name}' shares memory with another array",
+                    help="give each an array of its own",
                 )
-            for other, before in taken.items():
-                if np.shares_memory(array, before):
-                    raise UsageError(
-                        f"out: the arrays for '{other}' and '{name}' share memory",
-                        help="give each an array of its own",
-                    )
-            taken[name] = array
-        straight = {
-            name: array
-            for name, array in out.items()
-            if array.flags.carray and not any(np.may_share_memory(array, value) for value in values)
-        }
-        return [straight.get(name) for name in self.wrt]
+            taken.append(array)
+        return [out.get(name) for name in self.wrt]
 
 
 class MatrixPlan(Specialized):
@@ -441,10 +408,8 @@ class MatrixPlan(Specialized):
 
     def __call__(self, bindings: Mapping[str, Any], seed: None, out: str, order: Order) -> Any:
         """The results by name, of arrays or ``sparse`` ones; the ``whole`` matrix, rows and columns
-        in the order of ``wrt``, or ``whole sparse``; or its ``pattern``.
+        in the order of ``wrt``, or ``whole sparse``.
         """
-        if out == "pattern":
-            return self.pattern()
         values = self.made.values(bindings)
         try:
             if out.endswith("sparse"):
@@ -489,7 +454,12 @@ class HessianPlan(MatrixPlan):
 
     def compile(self) -> None:
         made = self.made
-        _refuse_arrays(made, "a Hessian")
+        if math.prod(made.root.shape) != 1:
+            error = ShapeError(
+                f"a Hessian is of a scalar: the value has the shape {made.root.shape}",
+                help="take sum(...) of it, or its Jacobian",
+            )
+            raise made.with_place(error)
         wrt = list(made.wrt.values())
         slopes = vjp(made.root, wrt, ones_like(made.root)) if wrt else []
         self.of = Derivatives(
@@ -504,96 +474,3 @@ class HessianPlan(MatrixPlan):
             for row, name in order
         }
         return value, {name: slopes[place] for place, name in order}, by_two
-
-
-class ProductPlan(Specialized):
-    """The value, the gradient, and the Hessian times a vector, by each name: the derivative of the
-    gradient in its direction.
-    """
-
-    def compile(self) -> None:
-        made = self.made
-        _refuse_arrays(made, "a Hessian-vector product")
-        self.moving = self._movable()
-        graph = made.root.graph
-        directions = [graph.leaf("direction", x.shape) for x in self.moving.values()]
-        wrt = list(made.wrt.values())
-        slopes = vjp(made.root, [*wrt, *self.moving.values()], ones_like(made.root))
-        along = graph.constant(0.0)
-        for slope, direction in zip(slopes[len(wrt) :], directions, strict=True):
-            along = along + sum_(slope * direction)
-        subject = Gradients(along, wrt, beside=[made.root, *slopes[: len(wrt)]])
-        self.plan = self.runs.plan(subject, [*made.leaves, *directions])
-
-    def _movable(self) -> dict[str, Expr]:
-        """The nodes that move, by name.
-
-        Raises for names that the value does not depend on, and for vectors of another shape.
-        """
-        depends = set(definition_order(self.made.root))
-        found = {}
-        for name, shape in self.seed:
-            x = self.made.wrt.get(name, self.made.scope.subject(name))
-            if x is None or x not in depends or x.kind != FLOAT:
-                help = did_you_mean(
-                    name,
-                    sorted(leaf.payload.name for leaf in depends if leaf.is_leaf),
-                    "leave its vector out",
-                )
-                raise MissingValueError(f"v: the value does not depend on '{name}'", help=help)
-            if shape != x.shape:
-                raise ShapeError(
-                    f"v: the vector for '{name}' has the shape {shape}, its value {x.shape}; they "
-                    "must be the same"
-                )
-            found[name] = x
-        return found
-
-    @staticmethod
-    def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        vectors = by_form("v", by_names("v", seed, "vectors", 'v={"x": ...}'))
-        found = {name: _as_floats(part, f"v['{name}']", dtype) for name, part in vectors.items()}
-        return found, tuple((name, part.shape) for name, part in found.items())
-
-    def __call__(
-        self, bindings: Mapping[str, Any], seed: Mapping[str, Any], out: None, order: Order
-    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-        try:
-            value, *found = self.plan([*self.made.values(bindings), *seed.values()])
-        except GradcliError as error:
-            raise self.made.with_place(error) from None
-        grads = {name: found[place] for place, name in order}
-        return value, grads, {name: found[place + len(self.wrt)] for place, name in order}
-
-    def text(self) -> str:
-        vectors = [f"v['{name}'] {x.shape}" for name, x in self.moving.items()]
-        return (
-            f"{self.made.takes(*vectors)}\ngives the value, the gradient and the product by "
-            f"{', '.join(self.wrt)}\n{self.plan.text()}"
-        )
-
-
-def _as_floats(value: Any, what: str, dtype: np.dtype[Any]) -> Any:
-    with np.errstate(all="ignore"):
-        return numbers(value, what, copy=False).astype(dtype, copy=False)
-
-
-def _refuse_arrays(made: Instance, what: str) -> None:
-    if math.prod(made.root.shape) != 1:
-        error = ShapeError(
-            f"{what} is of a scalar: the value has the shape {made.root.shape}",
-            help="take sum(...) of it, or its Jacobian",
-        )
-        raise made.with_place(error)
-
-
-def _overlaps_itself(array: np.ndarray) -> bool:
-    """Return True for an array two entries of which may lie in one place, as in a broadcast one."""
-    reach = array.itemsize
-    for stride, extent in sorted(
-        (abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1
-    ):
-        if stride < reach:
-            return bool(array.size)
-        reach += stride * (extent - 1)
-    return False

@@ -257,22 +257,15 @@ class Propagation:
                     if here.shape
                     else name
                 )
-                if not np.isfinite([low, high]).all():
-                    found.notes.append(
-                        f"within a standard deviation of {place} the result is not finite: first "
-                        "order does not tell of that"
-                    )
-                    continue
                 slopes = self.slopes[:, k] * spreads[k]
                 odd, even = (high - low) / 2 - slopes, (high + low) / 2 - values - bends[k]
                 sizes = np.max(np.abs([slopes, low - values, high - values]), axis=0)
-                off = np.maximum(np.abs(odd), np.abs(even)) > 0.2 * sizes
-                for j in np.flatnonzero(off)[:1]:
-                    ends, least = sorted((low[j], high[j])), values[j] - abs(slopes[j])
+                fits = np.maximum(np.abs(odd), np.abs(even)) <= 0.2 * sizes  # which NaN does not
+                for j in np.flatnonzero(~fits)[:1]:
                     found.notes.append(
                         f"linear propagation fails for {place}: a standard deviation aside the "
-                        f"result is {ends[0]:.3g} to {ends[1]:.3g}, not {least:.3g} to "
-                        f"{values[j] + abs(slopes[j]):.3g} as by its slope (a kink or strong bend)"
+                        f"result is {low[j]:.3g} and {high[j]:.3g} (a kink, a strong bend "
+                        "or the end of the domain)"
                     )
 
     def _values(self, x: Expr, here: np.ndarray, i: int, step: float) -> np.ndarray:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import (
     EvaluationError,
-    LimitError,
     MissingValueError,
     ShapeError,
     Source,
@@ -28,88 +25,66 @@ from gradcli.graph.sweep import contributions, requiring, scale, sweep
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.ops.axes import sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.reductions.sums import sum_
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 
-_KEPT = 1 << 24  # entries of an array up to which intermediate values are kept to explain a NaN
 _TOLD = 3  # operations that are named
-_ROOTS, _LONGEST = 9, 40  # up to the 9th root, and nodes of what is below one
 _STRETCH = 1 << 17  # entries that are looked at together
 
 
 def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
-    """Warnings that say where a value first became infinite or NaN: the operations and entries that
-    the result has it from.
+    """Warnings that say where a value first became infinite or NaN: the operations that the result
+    has it from.
     """
     if order[-1].kind != "float" or _finite(values[order[-1]]):
         return []
     found: list[str] = []
     given = False
-    blamed: dict[Expr, Any] = {order[-1]: ~np.isfinite(values[order[-1]])}
+    blamed = {order[-1]}
     for node in reversed(order):
-        entries = blamed.pop(node, None)
-        if entries is None:
+        if node not in blamed:
             continue
         if node.op is None:
             given = True
             continue
-        passed, born = _origins(node, entries, values)
-        for operand, part in passed.items():
-            blamed[operand] = part | blamed[operand] if operand in blamed else part
-        if node.op.outputs == 1 and born.any():
-            found.append(_origin_in_words(scope, node, born, values))
+        passed = {o for o in node.operands if o is not None and _passes(node, o, values)}
+        blamed |= passed
+        is_born = not passed or (
+            has_nan(values[node]) and not any(has_nan(values[o]) for o in passed)
+        )
+        if node.op.outputs == 1 and is_born:
+            found.append(_origin_in_words(scope, node, values))
     told = list(dict.fromkeys(reversed(found)))[:_TOLD]
     return ["a value that was given is not finite", *told] if given else told
 
 
-def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any], Any]:
-    """The entries of operands that make some entries of a result infinite or NaN, and the entries
-    that its operation makes so itself.
-    """
-    op, value = node.op, values[node]
-    assert op is not None
-    operands = {
-        o: values[o]
-        for o in node.operands
-        if o is not None and (o.kind == "float" or isinstance(values[o], tuple))
-    }
-    if not op.elementwise:
-        bad = {
-            o: ~np.isfinite(v)
-            if not isinstance(v, tuple)
-            else not all(np.isfinite(p).all() for p in v)
-            for o, v in operands.items()
-        }
-        passed = {o: part for o, part in bad.items() if np.any(part)}
-        made = not passed or (has_nan(value) and not any(map(has_nan, operands.values())))
-        return passed, np.asarray(entries if made else False)
-    passed, explained, nan = (
-        {},
-        np.zeros(np.shape(entries), bool),
-        np.zeros(np.shape(entries), bool),
-    )
-    for operand, v in operands.items():
-        spread = np.broadcast_to(v, np.shape(entries))
-        bad = entries & ~np.isfinite(spread)
-        if op.selects:
-            bad = bad & ((spread == value) | np.isnan(spread) & np.isnan(value))
-            if operand.is_constant:
-                continue  # nobody gave it: so the function is defined there
-        if np.any(bad):
-            explained, nan = explained | bad, nan | np.isnan(spread)
-            passed[operand] = sum_to_shape(bad, np.shape(v)) > 0
-    return passed, entries & (~explained | np.isnan(value) & ~nan)
+def _passes(node: Expr, operand: Expr, values: Values) -> bool:
+    """Return whether a result may have an infinity or NaN from an operand."""
+    value = values[operand]
+    if isinstance(value, tuple):
+        return not all(np.isfinite(part).all() for part in value)
+    if operand.kind != "float" or np.isfinite(value).all():
+        return False
+    if node.op is None or not node.op.selects or not node.op.elementwise:
+        return True
+    chosen = values[node]  # a constant nobody gave: so the function is defined there
+    same = (value == chosen) | np.isnan(value) & np.isnan(chosen)
+    return not operand.is_constant and bool(np.any(same & ~np.isfinite(chosen)))
 
 
-def _origin_in_words(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
+def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
     """Return what became infinite or NaN, where, and of which two numbers."""
     array = np.asarray(values[node])
-    place = tuple(int(i) for i in np.argwhere(np.broadcast_to(entries, array.shape))[0])
-    where = f" at index {list(place)}" if place else ""
     assert node.op is not None
+    lost = bad = ~np.isfinite(array)
+    for operand in node.operands if node.op.elementwise else ():
+        if operand is not None and operand.kind == "float":
+            lost = lost & np.isfinite(values[operand])
+    first = next(part for part in (lost, np.isnan(array), bad) if part.any())
+    place = tuple(int(i) for i in np.argwhere(first)[0])
+    where = f" at index {list(place)}" if place else ""
     if node.op.selects:
         where += ", by its definition there"
     two = _of_two(node, array, place, values)
@@ -118,7 +93,7 @@ def _origin_in_words(scope: Scope, node: Expr, entries: Any, values: Values) -> 
 
 def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
     """The two numbers between which an operator stands, as in ``: 0.0/0.0``; and how to write a
-    real root.
+    real cube root.
     """
     assert node.op is not None
     sign = node.op.sign
@@ -131,41 +106,21 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     )
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
-    if sign == "**" and x < 0 and math.isfinite(y):
-        right += _real_root(node.operand, Fraction(y).limit_denominator(_ROOTS), y)
+    third = round(3 * y) if sign == "**" and x < 0 and math.isfinite(y) else 0
+    if third % 3 and math.isclose(3 * y, third, rel_tol=1e-7):
+        right += "; the real value is cbrt(...)" + f"**{third}" * (third != 1)
     return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
 
 
-def _real_root(base: Expr, exponent: Fraction, y: float) -> str:
-    """The real power of a negative base, if its exponent has an odd denominator."""
-    from gradcli.formulas.printing import formula
-
-    p, n, text = exponent.numerator, exponent.denominator, formula(base, limit=_LONGEST)
-    if n % 2 == 0 or text is None or not math.isclose(exponent, y, rel_tol=1e-7):
-        return ""
-    if n == 3:
-        return f"; the real value is cbrt({text})" + f"**{p}" * (p != 1)
-    return f"; the real value is {f'sign({text})*' * (p % 2)}abs({text})**({exponent})"
-
-
 def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
-    """The same of large arrays: by all intermediate values, if memory can be expected to
-    hold them.
-    """
-    if all(math.prod(node.shape) <= _KEPT for node in order if node.is_leaf):
-        with suppress(LimitError):
-            return nonfinite(
-                scope, order, forward([order[-1]], scope.values, scope.precision, order)
-            )
+    """The same of large arrays, of whose intermediate values only those that are given are kept."""
     for leaf in order:
-        if leaf.is_leaf and leaf.kind == "float":
-            array = np.asarray(scope.values[leaf])
-            place = first_nonfinite(array)
-            if place is not None:
-                return [
-                    f"'{leaf.payload.name}' is "
-                    f"{array[place]}{f' at index {list(place)}' if place else ''}"
-                ]
+        place = (
+            first_nonfinite(scope.values[leaf]) if leaf.is_leaf and leaf.kind == "float" else None
+        )
+        if place is not None:
+            where = f" at index {list(place)}" if place else ""
+            return [f"'{leaf.payload.name}' is {np.asarray(scope.values[leaf])[place]}{where}"]
     return ["the value is not finite; a smaller part of the data would say where"]
 
 
@@ -406,17 +361,11 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
     depends = set(definition_order(root))
     for name, given in options.tangents.items():
         x = scope.subject(name)
-        if x is None:
-            help = did_you_mean(
-                name,
-                [x.payload.name for x in reachable([root]) if x.is_leaf],
-                f"give it one: {name}=1",
-            )
-            raise MissingValueError(f"no value for '{name}', which has a tangent", help=help)
-        if x not in depends:
+        if x is None or x not in depends:
+            known = [node.payload.name for node in depends if node.is_leaf]
             raise MissingValueError(
                 f"the result does not depend on '{name}', which has a tangent",
-                help="leave its tangent out",
+                help=did_you_mean(name, sorted(known), "leave its tangent out"),
             )
         what = f"the tangent of '{name}'"
         tangent = numbers_like(program, given, f"<{options.mode}>", what, "its value", x.shape)

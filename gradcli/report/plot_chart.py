@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import display_width, one_line, printable
+from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Part
-from gradcli.report.ranges import VALUE, Curve, Field, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
 
 _LONGEST = 40  # characters of a label
 _MARGIN = 0.04  # above and below what is shown
@@ -46,15 +47,12 @@ class Dot(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One set of axes, the value or a derivative: curves, lines upwards at poles, stretches without
-    a value, and dots.
-    """
+    """One set of axes, the value or a derivative: curves, lines upwards at poles, and dots."""
 
     heading: str
     lines: list[DrawnLine]
-    view: tuple[float, float]
+    view: Ends
     poles: list[float]
-    gaps: list[tuple[float, float]]
     dots: list[Dot]
 
 
@@ -72,12 +70,10 @@ def panels(records: Sequence[PlotRecord]) -> list[Panel]:
                 parts = [record.expr] if several else []
                 label = one_line(" ".join([*parts, curve.label]).strip(), _LONGEST)
                 lines.append(DrawnLine(number, label, curve.xs, curve.heights[heading], curve))
-        log = any("y" in record.log for record in records) and heading == VALUE
         marks = [(line.number, mark) for line in lines for mark in line.curve.marks]
         poles = [mark.at for _, mark in marks if mark.kind == "pole"]
-        gaps = [(mark.at, mark.end) for _, mark in marks if mark.at != mark.end]
         dots = [dot for number, mark in marks if heading == VALUE for dot in _dots(number, mark)]
-        found.append(Panel(heading, lines, _view(lines, heading, log), poles, gaps, dots))
+        found.append(Panel(heading, lines, _view(lines, heading), poles, dots))
     return found
 
 
@@ -93,12 +89,12 @@ def _dots(number: int, mark: Mark) -> list[Dot]:
     ]
 
 
-def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, float]:
+def _view(lines: Sequence[DrawnLine], heading: str) -> Ends:
     """The heights that are shown: all, but where curves leave every picture."""
     ends: list[float] = []
     for line in lines:
-        shown = line.ys[np.isfinite(line.ys) & ((line.ys > 0) | (not log))]
-        if heading in line.curve.clipped and not log:
+        shown = line.ys[np.isfinite(line.ys)]
+        if heading in line.curve.clipped:
             table = line.curve.table[heading]
             inner = table[np.isfinite(table)]
             first, last = np.quantile(inner, [0.1, 0.9]) if inner.size else (0.0, 0.0)
@@ -108,41 +104,10 @@ def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, f
         if shown.size:
             ends += [float(shown.min()), float(shown.max())]
     if not ends:
-        return (0.1, 10.0) if log else (-1.0, 1.0)
-    if log:
-        return (min(ends) / 1.2, min(max(ends) * 1.2, _LARGEST))
+        return -1.0, 1.0
     low, high = (min(max(end, -_LARGEST), _LARGEST) for end in (min(ends), max(ends)))
     room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
-    return (low - room, high + room)
-
-
-class Axis(NamedTuple):
-    """The range of an axis in positions: numbers, or of a logarithmic one their logarithms."""
-
-    low: float
-    high: float
-    log: bool
-
-    @classmethod
-    def over(cls, ends: tuple[float, float], log: bool) -> Axis:
-        low, high = (math.log10(end) if log else end for end in ends)
-        return cls(low, high, log) if low < high else cls(low - 0.5, high + 0.5, log)
-
-    def at(self, numbers: Any) -> np.ndarray:
-        """The positions of numbers; NaN where there is none."""
-        with np.errstate(all="ignore"):
-            positions = np.log10(numbers) if self.log else np.asarray(numbers, np.float64)
-        return np.where(np.isfinite(positions), positions, np.nan)
-
-    def ticks(self, most: int) -> list[tuple[float, str]]:
-        """Positions of round numbers, at most about so many, and their texts."""
-        if self.log:
-            first, last = math.ceil(self.low), math.floor(self.high)
-            step = max(1, -(-(last - first + 1) // most))
-            return [(k, label(10.0**k)) for k in range(first, last + 1, step)] or [
-                (k, label(10.0**k)) for k in self[:2]
-            ]
-        return [(number, label(number)) for number in ticks(self.low, self.high, most)]
+    return low - room, high + room
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
@@ -170,33 +135,23 @@ def label(number: float) -> str:
 _FLAT = 1e-9  # of the largest slope: where no arrow is drawn
 
 
-def axes_of(record: PlotRecord) -> tuple[Axis, Axis]:
-    """The axes of a field."""
-    grid = record.grid
-    assert grid is not None
-    return Axis.over((grid.xs[0], grid.xs[-1]), "x" in record.log), Axis.over(
-        (grid.ys[0], grid.ys[-1]), "y" in record.log
-    )
-
-
 def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...]:
     """Points of a field in so many columns and rows, and the way that the value grows there, in
     parts of the axes.
     """
-    grid, axes = record.grid, axes_of(record)
+    grid = record.grid
     assert grid is not None
-    known_slopes = [slopes for slopes in grid.gradient if slopes is not None]
-    if len(known_slopes) < 2:
+    if not grid.slopes.keys() >= record.ranges.keys():
         return (np.empty(0),) * 4
-    places = [
-        np.unique(np.linspace(0, len(ends) - 1, n + 2).round().astype(int))[1:-1]
+    at_y, at_x = (
+        np.linspace(0, len(ends) - 1, n + 2)[1:-1].round().astype(int)
         for ends, n in ((grid.ys, rows), (grid.xs, columns))
-    ]
-    points = np.meshgrid(grid.xs[places[1]], grid.ys[places[0]])
+    )
+    points = np.meshgrid(grid.xs[at_x], grid.ys[at_y])
     with np.errstate(all="ignore"):
         across, up = (
-            slopes[np.ix_(*places)] * (at if axis.log else 1.0) / (axis.high - axis.low)
-            for slopes, at, axis in zip(known_slopes, points, axes, strict=True)
+            grid.slopes[name][np.ix_(at_y, at_x)] / (high - low)
+            for name, (low, high) in record.ranges.items()
         )
         size = np.hypot(across, up)
         known = np.isfinite(size) & (
@@ -280,15 +235,9 @@ class Sheet:
         shown = np.where(self.characters != "", self.characters, shown)
         found = []
         for row in reversed(range(self.rows)):
-            parts: Row = []
-            for character, colour in zip(shown[row].tolist(), self.colours[row], strict=True):
-                before = parts[-1][1] if parts else ""
-                wanted = before if character == " " else colour
-                if parts and wanted == before:
-                    parts[-1] = (parts[-1][0] + character, before)
-                else:
-                    parts.append((character, wanted))
-            found.append(parts)
+            pairs = zip(self.colours[row], shown[row].tolist(), strict=True)
+            parts = groupby(pairs, key=lambda pair: "" if pair[1] == " " else pair[0])
+            found.append([("".join(text for _, text in part), colour) for colour, part in parts])
         return found
 
 
@@ -323,61 +272,53 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     legend = _legend(found[0].lines, style)
     rows = max(5, (style.height - 3 - len(found) - len(legend)) // len(found))
     record = next(r for r in records if r.curves)
-    (name, ends) = next(iter(record.ranges.items()))
-    across = Axis.over(ends, "x" in record.log)
-    heights = [
-        Axis.over(panel.view, "y" in record.log and panel.heading == VALUE) for panel in found
-    ]
-    margin = margin_of(heights, rows)
+    (name, across) = next(iter(record.ranges.items()))
+    margin = margin_of([panel.view for panel in found], rows)
     columns = max(16, style.width - margin - 1)
     lines: list[Row] = []
-    for panel, up in zip(found, heights, strict=True):
-        sheet = Sheet(columns, rows, across[:2], up[:2])
-        _draw(sheet, panel, across, up, style)
-        lines += frame_sheet(panel.heading, sheet, up, margin)
+    for panel in found:
+        sheet = Sheet(columns, rows, across, panel.view)
+        _draw(sheet, panel, style)
+        lines += frame_sheet(panel.heading, sheet, panel.view, margin)
     return [*lines, *below(name, across, columns, margin), *legend]
 
 
-def margin_of(heights: Iterable[Axis], rows: int) -> int:
+def margin_of(heights: Iterable[Ends], rows: int) -> int:
     """The columns of the numbers beside sheets."""
     return max(
-        [display_width(text) for up in heights for _, text in up.ticks(max(3, rows // _PER_TICK))],
+        [len(label(at)) for up in heights for at in ticks(*up, max(3, rows // _PER_TICK))],
         default=1,
     )
 
 
-def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> None:
+def _draw(sheet: Sheet, panel: Panel, style: Style) -> None:
     """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon
     them.
     """
-    if up.low < 0 < up.high and not up.log:
+    low, high = panel.view
+    if low < 0 < high:
         sheet.behind[sheet.cell(0.0, 0.0)[1]] = ZERO
     for pole in panel.poles:
-        sheet.behind[:, sheet.cell(float(across.at(pole)), up.low)[0]] = POLE
+        sheet.behind[:, sheet.cell(pole, low)[0]] = POLE
     plain = len(panel.lines) > 1 and not style.colour
     for line in panel.lines:
         colour, character = (
             COLOURS[line.number % len(COLOURS)],
             MARKS[line.number % len(MARKS)] if plain else None,
         )
-        for ends in _segments(across.at(line.xs), up.at(line.ys), up):
+        for ends in _segments(line.xs, line.ys, panel.view):
             sheet.line(ends, colour, character)
     for dot in panel.dots:
-        y = float(up.at(dot.y))
-        if up.low <= y <= up.high:
-            sheet.text(
-                *sheet.cell(float(across.at(dot.x)), y),
-                _DOTS[dot.kind],
-                COLOURS[dot.number % len(COLOURS)],
-            )
+        if low <= dot.y <= high:
+            colour = COLOURS[dot.number % len(COLOURS)]
+            sheet.text(*sheet.cell(dot.x, dot.y), _DOTS[dot.kind], colour)
 
 
-def frame_sheet(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
+def frame_sheet(heading: str, sheet: Sheet, up: Ends, margin: int) -> list[Row]:
     """A sheet below its heading, with its axis, and numbers on some of its lines."""
     rows = sheet.rows
-    beside = {
-        rows - 1 - sheet.cell(0.0, at)[1]: text for at, text in up.ticks(max(3, rows // _PER_TICK))
-    }
+    numbers = ticks(*up, max(3, rows // _PER_TICK))
+    beside = {rows - 1 - sheet.cell(0.0, at)[1]: label(at) for at in numbers}
     found: list[Row] = [[(" " * (margin + 1) + printable(heading), "")]]
     for place, parts in enumerate(sheet.rows_of_parts()):
         tick = beside.get(place, "")
@@ -385,31 +326,21 @@ def frame_sheet(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
     return found
 
 
-def _segments(xs: np.ndarray, ys: np.ndarray, up: Axis) -> np.ndarray:
-    """The pieces between samples, each as both of its ends, cut off where they leave the view."""
-    alone = np.append(True, np.isnan(ys[:-1]))  # without a sample before it
-    x0, y0 = (np.where(alone, ends, np.roll(ends, 1)) for ends in (xs, ys))
-    seen = (np.maximum(y0, ys) >= up.low) & (np.minimum(y0, ys) <= up.high)
-
-    def cut(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        inner = np.clip(y, up.low, up.high)
-        with np.errstate(all="ignore"):
-            along = x0 + (xs - x0) * ((inner - y0) / (ys - y0))
-        return np.stack([np.where(inner == y, x, along), inner], axis=1)
-
-    pieces: np.ndarray = np.stack([cut(x0, y0), cut(xs, ys)], axis=1)[seen]
+def _segments(xs: np.ndarray, ys: np.ndarray, up: Ends) -> np.ndarray:
+    """The pieces between samples in the view, each as both of its ends."""
+    points, seen = np.stack([xs, ys], axis=1), (up[0] <= ys) & (ys <= up[1])
+    pieces: np.ndarray = np.stack([points[:-1], points[1:]], axis=1)[seen[:-1] & seen[1:]]
     return pieces
 
 
-def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
+def below(name: str, across: Ends, columns: int, margin: int) -> list[Row]:
     """The axis of a name, with round numbers."""
     floor, labels = [FLOOR] * columns, [" "] * (columns + margin + 1)
     taken = -1
-    for at, text in across.ticks(max(2, columns // _PER_LABEL)):
-        column = min(
-            columns - 1,
-            max(0, round((at - across.low) / (across.high - across.low) * columns - 0.5)),
-        )
+    low, high = across
+    for at in ticks(low, high, max(2, columns // _PER_LABEL)):
+        text = label(at)
+        column = min(columns - 1, max(0, round((at - low) / (high - low) * columns - 0.5)))
         floor[column] = NOTCH
         begin = min(max(margin + 1 + column - len(text) // 2, taken + 1), len(labels) - len(text))
         if begin > taken:
@@ -425,19 +356,11 @@ def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
 
 def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
     """Return which curve is which."""
-    rows: list[Row] = []
-    used = 0
+    found = []
     for line in lines if len(lines) > 1 else ():
-        mark = MARKS[line.number % len(MARKS)]
-        sample = "━━" if style.colour else mark * 2
-        width = 3 + display_width(line.label)
-        if not rows or used + 3 + width > style.width:
-            rows.append([])
-            used = 0
-        gap = "   " if used else ""
-        rows[-1] += [(gap + sample, COLOURS[line.number % len(COLOURS)]), (f" {line.label}", "")]
-        used += len(gap) + width
-    return rows
+        sample = "━━" if style.colour else MARKS[line.number % len(MARKS)] * 2
+        found.append([(sample, COLOURS[line.number % len(COLOURS)]), (f" {line.label}", "")])
+    return found
 
 
 # -- Contours ------------------------------------------------------------------------------------
@@ -463,77 +386,35 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     """
     grid = record.grid
     assert grid is not None
-    (name, _), (upward, _) = record.ranges.items()
-    across, up = axes_of(record)
+    (name, across), (upward, up) = record.ranges.items()
     rows = max(5, style.height - 4)
     margin = margin_of([up], rows)
     columns = max(16, style.width - margin - 1)
-    sheet = Sheet(columns, rows, across[:2], up[:2])
-    shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys))
+    sheet = Sheet(columns, rows, across, up)
+    nearest = (
+        np.linspace(0, points - 1, dots).round().astype(int)
+        for points, dots in zip(grid.values.shape, sheet.dots.shape, strict=True)
+    )
+    values = grid.values[np.ix_(*nearest)]
+    drawn = []
+    for number, level in enumerate(grid.levels):
+        above = np.where(np.isfinite(values), values > level, np.nan)
+        crossed = [np.abs(np.diff(above, axis=axis, append=np.nan)) == 1 for axis in (0, 1)]
+        places = np.argwhere(np.any(crossed, axis=0))[:, ::-1]
+        colour = _HEIGHTS[round(number * (len(_HEIGHTS) - 1) / max(1, len(grid.levels) - 1))]
+        sheet.dot(places, colour)
+        drawn.append((f"{label(level)} ", colour, (places // (2, 4)).tolist()))
     for x, y, wide, tall in zip(
         *arrows(record, columns // _APART[0], rows // _APART[1]), strict=True
     ):
         angle = math.atan2(tall * rows * 2, wide * columns)  # characters are twice as high as wide
-        column, row = sheet.cell(float(across.at(x)), float(up.at(y)))
+        column, row = sheet.cell(x, y)
         sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
-    _label_levels(sheet, shown, grid.levels)
+    for text, colour, cells in drawn:
+        middle = len(cells) // 2
+        for column, row in cells[middle:] + cells[:middle]:  # the first that is free
+            end = column + len(text)
+            if end <= columns and not "".join(sheet.characters[row, column:end]):
+                sheet.text(column, row, text, colour)
+                break
     return [*frame_sheet(upward, sheet, up, margin), *below(name, across, columns, margin)]
-
-
-def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
-    """The places of some points of an axis among so many that are evenly spaced, and those before
-    them.
-    """
-    at = (axis[chosen] - axis[0]) / (axis[-1] - axis[0]) * (count - 1)
-    return np.unique(np.concatenate([np.floor(at), np.ceil(at)]).astype(int))
-
-
-def _draw_levels(
-    sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray
-) -> list[list[list[int]]]:
-    """The characters of each level: of those dots beside which the value is on its other side."""
-    rows, columns = sheet.dots.shape
-    with np.errstate(all="ignore"):
-        wide = np.stack(
-            [np.interp(np.linspace(xs[0], xs[-1], columns), xs, row) for row in grid.values]
-        )
-        fine = np.stack(
-            [np.interp(np.linspace(ys[0], ys[-1], rows), ys, column) for column in wide.T], axis=1
-        )
-    known = np.isfinite(fine)
-    lost = np.isnan(grid.values)
-    known[:, _nearest(xs, lost.all(axis=0), columns)] = False  # lines that are too thin to be met
-    known[_nearest(ys, lost.all(axis=1), rows), :] = False
-    found = []
-    for number, level in enumerate(grid.levels):
-        above = fine > level
-        edge = np.zeros(fine.shape, bool)
-        edge[:, :-1] |= (above[:, :-1] != above[:, 1:]) & known[:, :-1] & known[:, 1:]
-        edge[:-1] |= (above[:-1] != above[1:]) & known[:-1] & known[1:]
-        places = np.argwhere(edge)[:, ::-1]
-        sheet.dot(places, _height_colour(number, len(grid.levels)))
-        found.append((places // (2, 4)).tolist())
-    return found
-
-
-def _height_colour(number: int, count: int) -> str:
-    return _HEIGHTS[round(number * (len(_HEIGHTS) - 1) / max(1, count - 1))]
-
-
-def _label_levels(sheet: Sheet, shown: list[list[list[int]]], levels: Sequence[float]) -> None:
-    """The height of each level on its line, as far from the others as can be."""
-    placed: list[tuple[int, int]] = []
-    for number, (level, places) in enumerate(zip(levels, shown, strict=True)):
-        text = label(level)
-        room = [
-            (x, y)
-            for x, y in places[:: max(1, len(places) // 200)]
-            if x + len(text) < sheet.columns
-        ]
-        if room:
-            far = [
-                min([math.hypot((x - a) / 2, y - b) for a, b in placed], default=x) for x, y in room
-            ]
-            x, y = room[int(np.argmax(far))]
-            placed.append((x, y))
-            sheet.text(x, y, f"{text} ", _height_colour(number, len(levels)))

@@ -14,8 +14,8 @@ import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.inert import one_line, xml_text
-from gradcli.report.lines import Line, html_page
-from gradcli.report.plot_chart import Axis, Panel, arrows, label, panels
+from gradcli.report.lines import html_of, html_page
+from gradcli.report.plot_chart import Panel, arrows, label, panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
 if TYPE_CHECKING:
@@ -25,14 +25,10 @@ if TYPE_CHECKING:
 _DPI = 100
 _WIDTH, _PANEL, _HEAD, _CONTOURS = 800, 280, 60, 640  # pixels
 _ARROWS = 13  # along a side
-_TICKS = 8  # of a logarithmic axis
 _LONGEST = 90  # characters of a title
 
 
-_BACK, _TEXT, _LINES = "#ffffff", "#1f2328", "#d0d7de"
-_CURVES = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#5b5b5b", "#a33b20", "#1b7f5c", "#35508f", "#b8860b",
-)  # fmt: skip
+_BACK, _TEXT, _LINES, _CURVES = "#ffffff", "#1f2328", "#d0d7de", 10
 
 
 def insist() -> None:
@@ -71,10 +67,8 @@ def picture(
 
 
 _SETTINGS: Any = {
-    "svg.hashsalt": "gradcli", "text.parse_math": False, "figure.facecolor": _BACK, "savefig.facecolor": _BACK, "axes.facecolor": _BACK,
-    "axes.edgecolor": _LINES, "axes.labelcolor": _TEXT, "text.color": _TEXT, "xtick.color": _TEXT, "ytick.color": _TEXT,
-    "grid.color": _LINES, "grid.linewidth": 0.6, "legend.facecolor": _BACK, "legend.edgecolor": _LINES, "axes.spines.top": False,
-    "axes.spines.right": False, "font.size": 10, "axes.unicode_minus": True, "axes.axisbelow": True,
+    "svg.hashsalt": "gradcli", "text.parse_math": False, "grid.color": _LINES, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.axisbelow": True,
 }  # fmt: skip
 
 
@@ -87,10 +81,8 @@ def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None
     figure = Figure(
         figsize=((width or _WIDTH) / _DPI, (height or usual) / _DPI), layout="constrained"
     )
-    ratios = [_PANEL] * len(found) + [_CONTOURS] * len(fields)
-    axes: list[Axes] = list(
-        figure.subplots(len(ratios), 1, squeeze=False, height_ratios=ratios)[:, 0]
-    )
+    count = len(found) + len(fields)
+    axes: list[Axes] = list(figure.subplots(count, 1, squeeze=False)[:, 0])
     drawn = [record for record in records if record.curves]
     for place, (panel, ax) in enumerate(zip(found, axes, strict=False)):
         if place:
@@ -109,60 +101,34 @@ def _heading(records: Sequence[PlotRecord]) -> str:
 
 def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     (name, (begin, end)) = next(iter(record.ranges.items()))
-    log = "y" in record.log and panel.heading == VALUE
-    if "x" in record.log:
-        _logarithmic(ax, "x", (begin, end))
-    if log:
-        _logarithmic(ax, "y", panel.view)
-    elif panel.view[0] < 0 < panel.view[1]:
-        ax.axhline(0, color=_TEXT, linewidth=0.6, alpha=0.5)
+    if panel.view[0] < 0 < panel.view[1]:
+        ax.axhline(0, color=_TEXT, linewidth=0.6)
     ax.grid(True)
     ax.set_xlim(begin, end)
     ax.set_ylim(*panel.view)
     ax.set_ylabel(one_line(panel.heading, 40))
     if last:
         ax.set_xlabel(one_line(name, 40))
-    else:
-        ax.tick_params(labelbottom=False)
     for line in panel.lines:
-        colour = _CURVES[line.number % len(_CURVES)]
-        style = ("-", "--", "-.", ":")[line.number // len(_CURVES) % 4]
+        colour = f"C{line.number % _CURVES}"
+        style = ("-", "--")[line.number // _CURVES % 2]
         ax.plot(
             line.xs,
             line.ys,
             color=colour,
             linestyle=style,
-            linewidth=1.8,
             label=line.label or None,
-            solid_capstyle="butt",
         )
     for pole in panel.poles:
-        ax.axvline(pole, color=_TEXT, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
-    for gap in panel.gaps if len(panel.lines) == 1 else ():
-        ax.axvspan(*gap, facecolor=_LINES, alpha=0.35, linewidth=0)
+        ax.axvline(pole, color=_TEXT, linewidth=0.9, linestyle=":")
     for dot in panel.dots:
-        colour = _CURVES[dot.number % len(_CURVES)]
+        colour = f"C{dot.number % _CURVES}"
         ax.plot(
-            [dot.x], [dot.y], linestyle="none", marker="D" if dot.kind == "kink" else "o", markersize=5, clip_on=False,
-            markerfacecolor=_BACK if dot.kind == "end" else colour, markeredgecolor=colour, zorder=3,
+            [dot.x], [dot.y], color=colour, marker="D" if dot.kind == "kink" else "o",
+            markerfacecolor=_BACK if dot.kind == "end" else colour,
         )  # fmt: skip
     if len(panel.lines) > 1 and panel.heading == VALUE:
-        ax.legend(loc="best", framealpha=0.85, fontsize=9)
-
-
-def _logarithmic(ax: Axes, name: str, ends: tuple[float, float]) -> None:
-    """Make an axis logarithmic, with numbers as in a terminal: matplotlib's own are formulas, which
-    are not typeset here.
-    """
-    positions, texts = zip(*Axis.over(ends, log=True).ticks(_TICKS), strict=True)
-    ax.set(
-        **{
-            f"{name}scale": "log",
-            f"{name}ticks": np.power(10.0, positions),
-            f"{name}ticklabels": texts,
-        }
-    )
-    getattr(ax, f"{name}axis").set_minor_formatter("")
+        ax.legend()
 
 
 def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
@@ -170,25 +136,8 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
     assert grid is not None
     (across, _), (upward, _) = record.ranges.items()
     values = np.ma.masked_invalid(grid.values)
-    for axis in record.log:
-        points = grid.xs if axis == "x" else grid.ys
-        _logarithmic(ax, axis, (points[0], points[-1]))
     if grid.levels:
-        low, high = float(values.min()), float(values.max())
-        steps = sorted({low, *grid.levels, high})
-        from matplotlib.colors import BoundaryNorm
-
-        norm = BoundaryNorm(steps, 256)
-        ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap="viridis", norm=norm, alpha=0.55)
-        lines = ax.contour(
-            grid.xs,
-            grid.ys,
-            values,
-            levels=grid.levels,
-            colors=_TEXT,
-            linewidths=0.8,
-            linestyles="solid",
-        )
+        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, cmap="viridis")
         ax.clabel(lines, fmt=label, fontsize=8)
     _arrows(ax, record)
     ax.set_xlabel(one_line(across, 40))
@@ -197,24 +146,10 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
 
 
 def _arrows(ax: Axes, record: PlotRecord) -> None:
-    """Arrows the way that the value grows, longer where it does so faster, but not in proportion:
-    slopes differ by magnitudes.
-    """
+    """Arrows the way that the value grows, of one length: slopes differ by magnitudes."""
     xs, ys, across, up = arrows(record, _ARROWS, _ARROWS)
     size = np.hypot(across, up)
-    share = (0.35 + 0.65 * np.sqrt(size / size.max(initial=0.0))) / size
-    ax.quiver(
-        xs,
-        ys,
-        across * share,
-        up * share,
-        angles="uv",
-        color=_TEXT,
-        scale=_ARROWS * 1.6,
-        width=0.0028,
-        pivot="mid",
-        alpha=0.9,
-    )
+    ax.quiver(xs, ys, across / size, up / size, scale=_ARROWS * 2, width=0.0028, pivot="mid")
 
 
 # -- A page with a picture and its table: a file of HTML that fetches nothing and runs nothing
@@ -226,12 +161,8 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
 body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
-h1 { font: 600 1.1rem/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin-bottom: 0; }
-p.range { margin-top: 0; color: var(--dim); }
 svg { width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { svg { filter: invert(0.93) hue-rotate(180deg); } }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.5rem; }
-dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
 .scroll { max-height: 32rem; overflow: auto; border: 1px solid var(--line); }
 table { border-collapse: collapse; font: 14px/1.5 ui-monospace, monospace; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { text-align: right; padding: .15rem .75rem; border-bottom: 1px solid var(--line); }
@@ -241,47 +172,22 @@ th { position: sticky; top: 0; background: var(--back); }
 
 def page(records: Sequence[PlotRecord], width: int | None = None, height: int | None = None) -> str:
     """The whole page. Raises UsageError without matplotlib."""
-    alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
+    title = "; ".join(record.expr for record in records)
     drawn = picture(records, "svg", width, height).decode()
     content = [
-        f'<main>\n<div role="img" aria-label="{alt}">',
-        drawn[drawn.index("<svg") :].strip(),
-        "</div>",
-        *map(_section, records),
+        f'<main>\n<div role="img" aria-label="{xml_text(title)}">',
+        f"{drawn[drawn.index('<svg') :].strip()}\n</div>",
+        *(html_of(record.lines()) + _table(record) for record in records),
         "</main>",
     ]
-    return html_page(_title(records[0])[0] if records else "plot", _STYLE, content)
-
-
-def _title(record: PlotRecord) -> list[str]:
-    """The expression and the ranges."""
-    return [line.text for line in record.lines() if isinstance(line, Line) and line.kind == "title"]
-
-
-def _section(record: PlotRecord) -> str:
-    """The expression, what is said of it, and its table."""
-    *expr, box = _title(record)
-    lines = [line for line in record.lines() if isinstance(line, Line) and line.label is not None]
-    listed = "\n".join(
-        f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>" for line in lines
-    )
-    heading = "\n".join(expr)
-    return (
-        f'<h1>{xml_text(heading)}</h1>\n<p class="range">{xml_text(box.strip())}</p>\n'
-        + (f"<dl>\n{listed}\n</dl>\n" if listed else "")
-        + _table(record)
-    )
+    return html_page(title, _STYLE, content)
 
 
 def _table(record: PlotRecord) -> str:
     rows = record.rows()
     if len(rows) > _MOST:
         return f"<p>The table has {len(rows):,} rows: <code>--format csv</code> prints it.</p>"
-    headings = "".join(f'<th scope="col">{xml_text(text)}</th>\n' for text in record.columns)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{xml_text(str(cell))}</td>' for cell in row)}</tr>\n" for row in rows
-    )
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="table">\n<table>\n'
-        f"<thead>\n<tr>\n{headings}</tr>\n</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>"
-    )
+    cells = [[f"<th>{xml_text(text)}</th>" for text in record.columns]]
+    cells += [[f"<td>{xml_text(str(number))}</td>" for number in row] for row in rows]
+    body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in cells)
+    return f'<div class="scroll">\n<table>\n{body}\n</table>\n</div>'

@@ -189,17 +189,15 @@ class Curve:
 class Field:
     """A value over two ranges: at the points of a grid, rows from below to above.
 
-    slopes    derivatives, by their names
-    gradient  those by the two names of the ranges, where there are both
-    levels    round values, of the contours
-    table     a coarser grid, for people and programs to read
+    slopes  derivatives, by their names
+    levels  round values, of the contours
+    table   a coarser grid, for people and programs to read
     """
 
     xs: np.ndarray
     ys: np.ndarray
     values: np.ndarray
     slopes: dict[str, np.ndarray]
-    gradient: tuple[np.ndarray | None, np.ndarray | None]
     levels: list[float] = field(default_factory=list)
     table: Field | None = None
 
@@ -217,7 +215,6 @@ class PlotRecord(Answer):
     regions: list[BoundNote] = field(
         default_factory=list
     )  # of two ranges: boxes around what is not smooth
-    log: str = ""  # the axes that are logarithmic: of x, y
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -89,12 +89,6 @@ assert_type(gradcli.differentiate("x**2", "x", order=2).derivative, dict[str, An
 assert_type(gradcli.explain("x**2", x=1.0).record.grad["x"], NDArray[Any])
 story: list[str] = gradcli.explain("x**2", x=1.0, why="x").why[0].lines
 
-
-@gradcli.compile
-def kept(x: float) -> float:
-    return x
-
-
 f(2.0)  # error
 gradcli.value_and_grad("x", backend="cuda")  # error
 gradcli.differentiate("x", order="2")  # error

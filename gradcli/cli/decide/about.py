@@ -171,7 +171,6 @@ def _text(entry: catalogue.Entry) -> str:
     rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
     rows += [("domain", entry.domain)] if entry.domain else []
     rows += [("kink", _kink(kink)) for kink in entry.kinks]
-    rows += [("uncertified", entry.uncertified)] if entry.uncertified else []
     rows += [("aliases", ", ".join(entry.aliases))] if entry.aliases else []
     rows += [("NumPy", ", ".join(entry.numpy)), ("PyTorch", ", ".join(entry.torch))]
     if entry.example is not None:

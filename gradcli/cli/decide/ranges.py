@@ -113,9 +113,7 @@ def plot(request: PlotRequest) -> int:
 
         insist()
     inputs, programs, ranges = plot_inputs(request)
-    options = replace(
-        options, over=within(ranges, programs), points=request.points, log=request.log or ""
-    )
+    options = replace(options, over=within(ranges, programs), points=request.points)
     run = Run("plot", inputs, programs, plots, options, kind=PlotRecord, example=EXAMPLE)
     return run.write(Plots(request))
 

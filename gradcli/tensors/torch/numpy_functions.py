@@ -386,9 +386,9 @@ def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: 
         )
     if isinstance(out, Tensor):
         raise TypeError(f"{name}: tensors cannot be written to by out=; use the in-place methods")
-    if how == "at":
+    if how in ("at", "reduceat"):
         raise TypeError(
-            f"{name}.at of tensors is not supported; tensor.detach().numpy() is the array"
+            f"{name}.{how} of tensors is not supported; tensor.detach().numpy() is the array"
         )
     mask = keywords.pop("where", True) if how == "__call__" else True
     result = (_call if how == "__call__" else partial(_method, how))(ufunc, *inputs, **keywords)
@@ -442,7 +442,6 @@ def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> A
 
 _PARAMETERS = {
     "reduce": words("axis dtype out keepdims initial where"), "accumulate": ("axis", "dtype", "out"),
-    "reduceat": ("indices", "axis", "dtype", "out"),
 }  # fmt: skip
 _MADE: dict[str, Callable[..., Any]] = {
     "vecdot": inner_products, "conjugate": np.positive,
