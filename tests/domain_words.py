@@ -30,7 +30,7 @@ def ranges(domain: str) -> list[dict[str, tuple[float, float]]]:
 
 # What is more widely defined than its forward pass.
 BEYOND = frozenset((
-    "psi_rise", "beta", "betaln", "binomial", "zeta_slope", "hurwitz_zeta", "lambertw", "scipy_kl_div", "factorial", "perm", "mvlgamma",
+    "beta", "betaln", "binomial", "zeta_slope", "hurwitz_zeta", "lambertw", "scipy_kl_div", "factorial", "perm", "mvlgamma",
     "rel_entr", "boxcox", "boxcox1p", "poch", "cholesky", "qr", "lu", "eigh", "svd",
 ))  # fmt: skip
 # Where words are shorter than the whole.

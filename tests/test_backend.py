@@ -4,7 +4,6 @@ chosen.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import gradcli
 from gradcli.errors import GradcliError
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.plans import backend, blocks
+from gradcli.plans import backend
 from gradcli.plans.backend import Work, work_of
 from gradcli.plans.native import compiler
 
@@ -249,24 +248,14 @@ def test_how_much_there_is_to_do(text: str, work: int) -> None:
 # -- threads
 
 
+@pytest.mark.skipif(compiler.find_compiler() is None, reason="no C compiler")
 @pytest.mark.parametrize("text", [TEXT, "sum(logsumexp(reshape(x[:700000], (700, 1000)), axis=1))"])
-def test_threads_change_no_bit_and_are_at_most_so_many(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    used: set[str] = set()
-    take = blocks.take
-    monkeypatch.setattr(
-        "gradcli.plans.blocks.take",
-        lambda size: (used.add(threading.current_thread().name), take(size))[1],
-    )
+def test_threads_change_no_bit(text: str) -> None:
     found = []
     for count in (5, 1, 2, None, 1):
-        used.clear()
-        value, grads = vg(text, backend="numpy", threads=count)(x=X)
+        value, grads = vg(text, backend="native", threads=count)(x=X)
         found.append((value.tobytes(), grads["x"].tobytes()))
-        assert len(used) <= (count or 8)
-        assert count != 1 or used <= {threading.current_thread().name}
     assert len(set(found)) == 1
-    record = ev(text, x=X, backend="numpy", threads=1, check=False, formula=False)
+    record = ev(text, x=X, backend="native", threads=1, check=False, formula=False)
     assert record.grad is not None
     assert (np.float64(record.value).tobytes(), record.grad["x"].tobytes()) == found[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def assert_complete(record: Op | Composite) -> None:
     assert entry.signature.startswith(f"{record.name}(")
     assert entry.doc
     assert entry.family
-    json.dumps(entry.as_dict(), allow_nan=False)
+    json.dumps(asdict(entry), allow_nan=False)
     assert catalogue.find_function(record.name)[1] == record.name
 
 
@@ -68,7 +69,7 @@ def test_most_functions_have_an_example_with_a_finite_gradient() -> None:
     shown = [e for e in entries if e.example is not None]
     assert len(shown) > 0.6 * len(entries)
     smooth = [
-        catalogue.entry(r, example=False)
+        catalogue.entry(r)
         for _, r in catalogue.functions()
         if isinstance(r, Op) and r.kind == "smooth"
     ]

@@ -1,5 +1,5 @@
-"""Plans give what the forward pass and the sweep give: small and in blocks, finite and not, for
-every operation.
+"""Plans give what the forward pass and the sweep give: small and large, finite and not, for every
+operation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recorded import over
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.plans import backend, blocks, nests, plan, unrolling
+from gradcli.plans import backend, plan, unrolling
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -60,21 +60,15 @@ def _is_scalar(text: str, values: dict[str, Any]) -> bool:
     return np.size(gradcli.compile(text)(values)) == 1
 
 
-@pytest.fixture(params=["entry by entry", "whole", "in blocks", "shared"])
+@pytest.fixture(params=["entry by entry", "whole", "large"])
 def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "entry by entry":
         for name in ("_MOST", "_CALL", "_LONGEST"):
             monkeypatch.setattr(unrolling, name, 10**6)
         return
     monkeypatch.setattr(plan, "unroll", lambda *_: None)
-    if request.param != "whole":
-        monkeypatch.setattr(backend, "BLOCK_THRESHOLD", 1)
-        monkeypatch.setattr(nests, "BLOCK_THRESHOLD", 1)
-        monkeypatch.setattr(blocks, "BLOCK_SIZE", 4)
-    if request.param == "shared":
-        monkeypatch.setattr(blocks, "SHARED_BLOCK_SIZE", 1)
-        monkeypatch.setattr(blocks, "_WORTH", 1)
-        monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    if request.param == "large":
+        monkeypatch.setattr(backend, "LARGE", 1)
 
 
 @pytest.mark.usefixtures("_any_size")
@@ -148,7 +142,7 @@ def test_zeros_keep_their_signs_and_end_what_does_not_matter(
         np.testing.assert_array_equal(grads[name], slope, err_msg=name)
 
 
-def test_plans_in_several_threads_do_not_share_registers() -> None:
+def test_plans_in_several_threads_do_not_share_arrays() -> None:
     text = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
     f = gradcli.value_and_grad(text)
     inputs = [np.random.default_rng(seed).normal(size=20_000) for seed in range(8)]

@@ -14,29 +14,27 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.plans import blocks, threads
+from gradcli.plans import threads
+from gradcli.plans.native.compiler import find_compiler
 
 TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
 X = np.random.default_rng(3).normal(size=700_001)
 
 
 def gradient(text: str = TEXT) -> tuple[Any, np.ndarray]:
-    value, grads = gradcli.value_and_grad(text, backend="numpy")(x=X)
+    value, grads = gradcli.value_and_grad(text, backend="native")(x=X)
     return value, grads["x"]
 
 
+compiled = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+
+
+@compiled
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    used: set[str] = set()
-    take = blocks.take
-    monkeypatch.setattr(
-        "gradcli.plans.blocks.take",
-        lambda size: (used.add(threading.current_thread().name), take(size))[1],
-    )
     found = []
     for count in ("1", "2", "7"):
         monkeypatch.setenv("OMP_NUM_THREADS", count)
         found.append([gradient() for _ in range(5)])
-    assert len(used) > 1
     (value, slopes), *others = [pair for pairs in found for pair in pairs]
     for other, its_slopes in others:
         assert other == value
@@ -55,15 +53,17 @@ def test_what_is_not_finite_in_another_thread_gives_no_warning(
     assert grads["x"][1] == 0.25
 
 
-def blocks_that(fail: Any) -> Any:
-    """A loop of 100 blocks, whose fifth fails."""
+def loop(fail: Any) -> list[int]:
+    """Do a loop of 100 chunks, whose sixth may fail, and return where they began."""
+    found = []
 
-    def blocks(begin: int, end: int, step: int) -> tuple[list[int]]:
+    def work(begin: int, _: int) -> None:
         if begin == 50:
             fail()
-        return ([begin],)
+        found.append(begin)
 
-    return blocks
+    threads.together(work, 1000, 10)
+    return sorted(found)
 
 
 def test_where_the_system_gives_no_threads_the_caller_does_all(
@@ -73,11 +73,11 @@ def test_where_the_system_gives_no_threads_the_caller_does_all(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    threads._helpers.cache_clear()
+    threads._pool.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", none)
-        assert threads.together(blocks_that(lambda: None), 1000, 10) == [[*range(0, 1000, 10)]]
-    threads._helpers.cache_clear()
+        assert loop(lambda: None) == [*range(0, 1000, 10)]
+    threads._pool.cache_clear()
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, FloatingPointError])
@@ -87,16 +87,16 @@ def test_an_error_in_any_thread_is_raised_and_ends_the_others(
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
 
     def fail() -> None:
-        raise error("in a block")
+        raise error("in a chunk")
 
     for _ in range(20):
-        with pytest.raises(error, match="in a block"):
-            threads.together(blocks_that(fail), 1000, 10)
-    assert threads.together(blocks_that(lambda: None), 100, 10) == [[*range(0, 100, 10)]]
+        with pytest.raises(error, match="in a chunk"):
+            loop(fail)
+    assert loop(lambda: None) == [*range(0, 1000, 10)]
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
-def test_an_interrupt_waits_for_the_blocks_that_are_under_way(
+def test_an_interrupt_waits_for_the_chunks_that_are_under_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
@@ -119,13 +119,14 @@ def test_an_interrupt_waits_for_the_blocks_that_are_under_way(
             with pytest.raises(InterruptedError):
                 work(0.001 + 0.01 * random.random())
             out.fill(-1)
-            time.sleep(0.004)  # longer than a block takes
+            time.sleep(0.004)  # longer than a chunk takes
             assert (out == -1).all()  # nobody writes any more
     finally:
         signal.signal(signal.SIGALRM, before)
     assert f(x=X)[0] == value
 
 
+@compiled
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_has_threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,4 +98,5 @@ def recall(key: str) -> Check | None:
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        VERDICTS.keep(key, json.dumps(asdict(check)).encode())
+        with suppress(TypeError):  # something that is no plain data
+            VERDICTS.keep(key, json.dumps(asdict(check)).encode())

@@ -930,9 +930,6 @@ class FunctionsRequest(Request):
             help="A function, as NumPy or PyTorch calls it; or words to search for.",
         ),
     ] = ()
-    output_format: Annotated[
-        str, typer.Option("--format", metavar="text|json", help="The form of the output."), WORDS
-    ] = "text"
 
 
 class HelpRequest(Request):

@@ -146,7 +146,7 @@ class Loops:
         self._letters: dict[Axis, str] = {}
         self.subject = subject
         self.order = reachable(subject.roots)
-        self.reader = Reader(self.order, in_c=False, as_it_is=True)
+        self.reader = Reader(self.order, as_it_is=True)
         self.text: dict[Item, Piece] = {}
         self.stored: set[Item] = set()
         self.whole: dict[Expr, str] = dict(self.leaves)
@@ -160,7 +160,7 @@ class Loops:
         uses: Counter[Item] = Counter()
         for items in self.reader.made.values():
             for item in items:
-                uses.update(item.needs)
+                uses.update(item.operands)
         read = {
             item.node
             for items in self.reader.made.values()
@@ -290,8 +290,7 @@ class Loops:
         elif item.what == "fold":
             self._fold(item)
         else:
-            piece = self._map(item) if item.what == "map" else self._put(item)
-            self.text[item] = piece
+            self.text[item] = piece = self._map(item)
             if self.uses[item] > 1 or item in self.labels or len(piece[0]) > LONGEST:
                 self._store(item)
 
@@ -309,17 +308,7 @@ class Loops:
         name = self.array_of(node)
         if not node.shape:
             return Piece((name, ATOM))
-        parts = []
-        for part, extent in zip(item.parts, node.shape, strict=True):
-            if part is None:
-                continue
-            parts.append(
-                (
-                    self._index(part) if isinstance(part, Axis) else self.text[part].at(SUM + 1),
-                    extent,
-                )
-            )
-        return Piece((f"{name}[{_place(parts)}]", ATOM))
+        return Piece((self._entry(name, [axis for axis in item.places if axis]), ATOM))
 
     def array_of(self, node: Expr) -> str:
         """The flat array of a node's entries, in C order; the name of a number."""
@@ -467,11 +456,6 @@ class Loops:
             self._add(f"{self._entry(name, axes)} = {total};")
             self._close(axes)
         self._keep(item, name, axes)
-
-    def _put(self, item: Item) -> Piece:
-        value, place = item.operands
-        condition = f"{self._index(item.over[0])} == {self.text[place].at(SUM)}"
-        return Piece((f"{condition} ? {self.text[value][0]} : {self.syntax.number(0.0)}", 0))
 
     def _map(self, item: Item) -> Piece:
         op = item.op

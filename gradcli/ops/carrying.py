@@ -91,18 +91,6 @@ def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
     return m.isnan(error)
 
 
-def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
-    """Return the error of the angle of a point (x, y), which jumps where x is negative and y
-    changes its sign.
-    """
-    cut = m.logical_and(m.less_equal(m.abs(y), e), m.less_equal(x, f))
-    moves = m.greater(e + f, 0.0)
-    around = m.logical_or(cut, m.less_equal(m.hypot(x, y), e + f))
-    return m.where(
-        moves, m.where(around, 2 * math.pi, (e + f) * (math.pi / 2) / m.hypot(x, y)), 0.0
-    )
-
-
 def error_of_choice(
     m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any
 ) -> Any:

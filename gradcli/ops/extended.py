@@ -72,12 +72,9 @@ class Reduced(Fixed, Rule):
 
     slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each
             entry
-    rough   whether the operation's body is finer, which is slower: a form for agreement that is
-            clear
     """
 
     slopes: Function
-    rough: bool = False
     value = None
 
 
@@ -131,24 +128,8 @@ def _times_log(x: Any, log: Any) -> Any:
     return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
 
 
-def _entropy(x: Any) -> Any:
-    inside = np.where(x > 0, x, np.where(x == 0, _ONE, x))
-    return np.where(x < 0, -np.inf, -_times_log(x, np.log(inside)))
-
-
-def _sinc(x: Any) -> Any:
-    """The signed distance of x from the nearest integer, where sines of multiples of pi keep all
-    digits.
-    """
-    nearest = np.rint(x)
-    turned = np.sin(_PI * (x - nearest)) * np.where(nearest % 2 == 0, _ONE, -_ONE)
-    return np.where(x == 0, _ONE, turned / (_PI * np.where(x == 0, _ONE, x)))
-
-
-_PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
 XLOGY = Entrywise(value=lambda x, y: _times_log(x, np.log(y)))
 XLOG1PY = Entrywise(value=lambda x, y: _times_log(x, np.log1p(y)))
-ENTROPY, SINC = Entrywise(value=_entropy), Entrywise(value=_sinc)
 
 
 # -- Reductions: values and derivatives, by formulas of their own --------------------------------
@@ -184,21 +165,3 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 PROD = Reduced(_prod)
-
-
-def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
-    top = np.max(x, axis=axes, keepdims=True)
-    raised = np.exp(x - np.where(np.isfinite(top), top, _NONE))
-    total = raised.sum(axis=axes, keepdims=True)
-    return np.log(total) + np.where(np.isfinite(top), top, _NONE), raised / total
-
-
-def _std(x: Any, axes: Axes, static: Static) -> Slopes:
-    apart = x - x.mean(axis=axes, keepdims=True)
-    squares = (apart * apart).sum(axis=axes, keepdims=True)
-    count = x.size // max(1, squares.size) - static["ddof"]
-    found = np.sqrt(squares / count)
-    return found, apart / (count * found)
-
-
-LOGSUMEXP, STD = Reduced(_logsumexp, rough=True), Reduced(_std, rough=True)

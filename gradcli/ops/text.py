@@ -47,7 +47,7 @@ _IN_LATEX = "max min exp log sin cos tan sec csc cot sinh cosh tanh coth det"
 IN_MATH, IN_LATEX = frozenset(_IN_MATH.split()), frozenset(_IN_LATEX.split())
 # Functions that the headers in plans/native have under their names.
 _IN_HEADERS = (
-    "acos acosh acoth acsc asec asech asin asinh atan atan2 atanh cbrt ceil chain copysign cos "
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil chain copysign cos "
     "cosh csch entr erf erfc exp exp2 expm1 "
     "floor floor_divide fmod heaviside hypot isfinite isinf isnan log log10 log1p log2 log_ndtr "
     "logaddexp logit maximum minimum ndtr "

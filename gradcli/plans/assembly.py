@@ -14,9 +14,8 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.plans.backend import over_threshold
-from gradcli.plans.blocks import write_blocks
 from gradcli.plans.nests import Nest, Step
-from gradcli.plans.source import Source, makes_new
+from gradcli.plans.source import Source, is_ufunc, makes_new
 
 if TYPE_CHECKING:
     from gradcli.plans.native.program import CompiledNest
@@ -34,7 +33,6 @@ def write_source(
     assume_finite: bool,
     checked: bool,
     exact: bool = False,
-    threads: int | None = None,
     functions: Mapping[Nest, CompiledNest] | None = None,
 ) -> Source:
     """The text of a function of the leaves' values, and of arrays that take results, which gives
@@ -42,9 +40,9 @@ def write_source(
 
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of
     the right dtype and shape). The checks are numbers that are all finite if the results are, and
-    none unless ``checked``. At most so many ``threads`` share a loop.
+    none unless ``checked``.
     """
-    source = Source(precision, assume_finite=assume_finite, exact=exact, threads=threads)
+    source = Source(precision, assume_finite=assume_finite, exact=exact)
     Writer(source, roots, steps, checked=checked, functions=functions or {}).write(leaves)
     return source
 
@@ -75,7 +73,7 @@ class Writer:
         checked: bool,
         functions: Mapping[Nest, CompiledNest],
     ) -> None:
-        self.functions = functions  # of nests that are compiled; NumPy runs the others
+        self.functions = functions  # of nests
         self.nested: set[Expr] = set()  # stored by them
         self.source, self.roots, self.steps = source, list(roots), steps
         self.checks = source.new("q") if checked else None
@@ -88,6 +86,10 @@ class Writer:
         for node, place in last_uses(steps, roots).items():
             if over_threshold(node):
                 self.ends.setdefault(place, []).append(node)
+        self.viewed: set[Any] = set()  # whose memory another result may show
+        for step in steps:
+            if not isinstance(step, Nest) and not makes_new(step):
+                self.viewed.update(step.operands)
 
     def write(self, leaves: Sequence[Expr]) -> None:
         source = self.source
@@ -108,7 +110,7 @@ class Writer:
             if isinstance(step, Nest):
                 self._nest(step, targets)
             else:
-                self._operation(step)
+                self._operation(step, self.ends.get(place, ()))
             self._delete(place)
         self._return(given)
 
@@ -122,10 +124,7 @@ class Writer:
                 if node not in targets
                 else f"{name} = {made} if {targets[node]} is None else {targets[node]}"
             )
-        if nest in self.functions:
-            self._call(nest)
-        else:
-            write_blocks(source, nest, self.checks)
+        self._call(nest)
         self.nested.update(nest.stored)
 
     def _call(self, nest: Nest) -> None:
@@ -142,7 +141,10 @@ class Writer:
         )
         source.add(f"{totals}= {call}" if totals else call)
 
-    def _operation(self, node: Expr) -> None:
+    def _operation(self, node: Expr, ended: Sequence[Expr]) -> None:
+        """Write an operation, into the memory of an operand that nobody reads any more, if it
+        fits.
+        """
         source = self.source
         name = source.new("v")
         text = source.on_floats(node)
@@ -151,6 +153,11 @@ class Writer:
         else:
             operands = ["None" if o is None else self._operand(node, o) for o in node.operands]
             text = source.call(node, operands)
+            for old in ended:
+                alike = makes_new(old) and (old.shape, old.kind) == (node.shape, node.kind)
+                if alike and old not in self.viewed and is_ufunc(node):
+                    text = f"{text[:-1]}, out={source.name(old)})"
+                    break
         source.names[node] = name
         source.add(f"{name} = {text}")
 

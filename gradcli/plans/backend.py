@@ -23,11 +23,7 @@ from gradcli.ops.structure import output
 # how much a plan has to do.
 
 
-BLOCK_THRESHOLD = (
-    1 << 12
-    # entries above which an array is worked on in blocks: temporaries of 64 kB come from the
-    # system, page by page
-)
+LARGE = 1 << 12  # entries above which loops in C work on an array
 
 
 def additions(node: Expr) -> int:
@@ -36,8 +32,8 @@ def additions(node: Expr) -> int:
 
 
 def over_threshold(node: Expr) -> bool:
-    """Return whether the value of a node is an array of more entries than are worked on at once."""
-    return (node.op is None or node.op.outputs == 1) and math.prod(node.shape) > BLOCK_THRESHOLD
+    """Return whether the value of a node is a large array."""
+    return (node.op is None or node.op.outputs == 1) and math.prod(node.shape) > LARGE
 
 
 class Work(NamedTuple):

@@ -21,7 +21,6 @@ from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise import arithmetic
-from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 from gradcli.plans.backend import over_threshold
@@ -55,14 +54,12 @@ class Axis:
         return f"<axis of {self.extent}>"
 
 
-def _resolve(part: Any) -> Any:
-    """Return what stands in a place of a shape, where it is an axis that is told apart no longer,
-    too.
-    """
-    return part.same if isinstance(part, Axis) else part
+Axes = tuple[Axis | None, ...]  # of a shape's places; None where the extent is 1
 
 
-Axes = tuple["Axis | None", ...]  # of a shape's places; None where the extent is 1
+def _same(places: Iterable[Axis | None]) -> Axes:
+    """Return what stands in the places of a shape, where axes are told apart no longer, too."""
+    return tuple([axis and axis.same for axis in places])
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -71,9 +68,7 @@ class Item:
 
     what   "map": an operation on entries, ``op`` with ``static``; "fold": what ``fold`` makes of
            all entries of its operand along the axes ``over``; "read": an entry of the whole value
-           of ``node``, whose places have indices along axes, or whole numbers that items say
-           (``parts``); "number": a constant, ``node``; "put": the first operand where the index
-           along the axis ``over`` is the second, and zero elsewhere
+           of ``node``, whose places have indices along axes; "number": a constant, ``node``
     axes   the axes that its value varies along
     present  of an operation: which operands are given
     """
@@ -87,7 +82,7 @@ class Item:
     operands: Sequence[Item] = ()
     over_: Collection[Axis] = ()
     node: Expr | None = None
-    parts: Sequence[Axis | Item | None] = ()
+    places_: Axes = ()
     present: Sequence[bool] = ()
 
     @property
@@ -105,12 +100,12 @@ class Item:
 
     @property
     def places(self) -> Axes:
-        """The axes in the places of what is read, where nothing else chooses its entries."""
-        return tuple(part if isinstance(part, Axis) else None for part in self.parts)
+        """The axes in the places of what is read."""
+        return _same(self.places_)
 
     @property
     def is_computed(self) -> bool:
-        return self.what in ("map", "fold", "put")
+        return self.what in ("map", "fold")
 
     @property
     def size(self) -> int:
@@ -119,11 +114,6 @@ class Item:
     @property
     def work(self) -> int:
         return math.prod(axis.extent for axis in self.space)
-
-    @property
-    def needs(self) -> tuple[Item, ...]:
-        """The items that it is made of: operands, and what chooses entries of what is read."""
-        return (*self.operands, *(part for part in self.parts if isinstance(part, Item)))
 
     def __repr__(self) -> str:
         what = self.op.name if self.op else self.what
@@ -138,10 +128,6 @@ class View:
 
     item: Item
     places: Axes
-
-    @property
-    def shape(self) -> Shape:
-        return tuple(1 if axis is None else axis.extent for axis in self.places)
 
 
 class Conflict(Exception):
@@ -177,7 +163,7 @@ class Indices:
         if node.is_constant and not node.shape:
             return View(self._number(node), places)
         return View(
-            self._new(Item("read", [a for a in places if a], node.kind, node=node, parts=places)),
+            self._new(Item("read", [a for a in places if a], node.kind, node=node, places_=places)),
             places,
         )
 
@@ -189,9 +175,9 @@ class Indices:
         for item in self.items:
             if item.what == "read" and item.node is not None:
                 for one, other in zip(
-                    first.setdefault(item.node, item).parts, item.parts, strict=True
+                    first.setdefault(item.node, item).places, item.places, strict=True
                 ):
-                    if isinstance(one, Axis) and isinstance(other, Axis):
+                    if one is not None and other is not None:
                         with suppress(Conflict):
                             self.join(one, other)
 
@@ -220,19 +206,6 @@ class Indices:
         """An operation on entries. Raises Conflict where an array would meet itself."""
         places = self._broadcast(views)
         operands = [view.item for view in views]
-        if op.algebra == "product" or op.algebra == "chain":
-            for one, other in (operands, operands[::-1]):
-                if one.what == "put":
-                    value, place = one.operands
-                    picked = self.picked_item(other, one.over[0], place)
-                    return View(
-                        self.put_item(
-                            self.map_items(op, (value, picked), static, kind, present),
-                            place,
-                            one.over[0],
-                        ),
-                        places,
-                    )
         return View(self.map_items(op, operands, static, kind, present), places)
 
     def map_items(
@@ -271,7 +244,7 @@ class Indices:
 
         Raises Conflict if one stands in two of them: that would be a diagonal.
         """
-        found = tuple(None if axis is None else axis.same for axis in places)
+        found = _same(places)
         axes = [axis for axis in found if axis is not None]
         if len({*axes}) < len(axes):
             raise Conflict
@@ -328,8 +301,6 @@ class Indices:
         return View(item, places)
 
     def _fold(self, item: Item, fold: Fold, over: Sequence[Axis]) -> Item:
-        if item.what == "put" and fold is SUM and list(over) == [*item.over]:
-            return item.operands[0]
         if not over:
             return item
         key = (fold, item, tuple(over))
@@ -386,68 +357,6 @@ class Indices:
         old = [place for place, part in enumerate(index) if part is not None]
         return self.arrange(view, [*old, *range(len(index), len(view.places))])
 
-    # -- entries that whole numbers choose
-    # ------------------------------------------------------------------------
-
-    def pick(self, view: View, index: View, axis: int) -> View:
-        """x[index[i], ...] along an axis, with one index for each of the others."""
-        place = axes_of(axis, len(view.places))[0]
-        if index.places[place] is not None or view.places[place] is None:
-            raise NoLoop
-        for i, (one, other) in enumerate(zip(view.places, index.places, strict=True)):
-            if i != place and one is not None and other is not None:
-                self.join(one, other)
-            elif i != place and (one is None) != (other is None):
-                raise NoLoop
-        along = view.places[place]
-        assert along is not None
-        _refuse_unchecked(index.item, along.same.extent)
-        return View(self.picked_item(view.item, along.same, index.item), index.places)
-
-    def picked_item(self, item: Item, axis: Axis, index: Item) -> Item:
-        """An item where the index along an axis is a whole number that another item says."""
-        if axis not in item.axes:
-            return item
-        if item.what == "read":
-            parts = [
-                index if isinstance(part, Axis) and part.same is axis else part
-                for part in item.parts
-            ]
-            key = ("read", item.node, tuple(map(_resolve, parts)))
-            if key not in self._known:
-                axes = dict.fromkeys([*(a for a in item.axes if a is not axis), *index.axes])
-                self._known[key] = self._new(
-                    Item("read", axes, item.kind, node=item.node, parts=parts)
-                )
-            return self._known[key]
-        if item.what == "map":
-            assert item.op is not None
-            return self.map_items(
-                item.op,
-                [self.picked_item(o, axis, index) for o in item.operands],
-                item.static,
-                item.kind,
-                item.present,
-            )
-        raise NoLoop
-
-    def put(self, view: View, index: View, axis: int, shape: Shape) -> View:
-        """Zeros along a new axis but for the place that an index says."""
-        place = axes_of(axis, len(view.places))[0]
-        extent = shape[place]
-        if index.places[place] is not None or view.places[place] is not None or extent == 1:
-            raise NoLoop
-        _refuse_unchecked(index.item, extent)
-        self._broadcast((view, index))
-        along = Axis(extent)
-        places = list(self._broadcast((view, index)))
-        places[place] = along
-        return View(self.put_item(view.item, index.item, along), tuple(places))
-
-    def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
-        axes = dict.fromkeys([*value.axes, *index.axes, axis])
-        return self._new(Item("put", axes, value.kind, operands=(value, index), over_=(axis,)))
-
 
 def _refuse_parts(index: tuple[Any, ...]) -> None:
     """Raise NoLoop for an index that does not take all entries."""
@@ -455,26 +364,8 @@ def _refuse_parts(index: tuple[Any, ...]) -> None:
         raise NoLoop
 
 
-def _refuse_unchecked(index: Item, extent: int) -> None:
-    """Raise NoLoop for indices that may not be places of an axis:
-
-    NumPy counts from the end, and refuses what lies beyond.
-    """
-    node = index.node
-    if (
-        index.what != "read"
-        or node is None
-        or node.op is not class_labels
-        or node.static["classes"] != extent
-    ):
-        raise NoLoop
-
-
 # -- Axes that always stand side by side as one: entries of a matrix whose rows nothing asks for
 # are those of a vector.
-
-
-Parts = Sequence[Axis | Item | None]
 
 
 def merge_axes(items: Sequence[Item], views: Sequence[View]) -> None:
@@ -490,15 +381,15 @@ def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[
     for parts in _accesses(items, views):
         there = [part for part in parts if part is not None]
         for one, other in pairwise(there):
-            if isinstance(one, Axis) and isinstance(other, Axis) and (one, other) not in seen:
+            if (one, other) not in seen:
                 seen.add((one, other))
                 if _are_one(one, other, items, views):
                     yield one, other
 
 
-def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[Parts]:
+def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[Axes]:
     """Return what stands in each place of the shapes of arrays that are read, or may be written."""
-    yield from (item.parts for item in items if item.what == "read")
+    yield from (item.places for item in items if item.what == "read")
     yield from (view.places for view in views)
 
 
@@ -519,34 +410,15 @@ def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View])
     """The merged axis takes the place of the second one."""
     merged = Axis(one.extent * other.extent)
     for item in items:
-        item.axes_ = tuple(
-            a for a in _replace_axis(item.axes_, one, other, merged) if isinstance(a, Axis)
-        )
-        item.over_ = tuple(
-            a for a in _replace_axis(item.over_, one, other, merged) if isinstance(a, Axis)
-        )
-        item.parts = tuple(_replace_axis(item.parts, one, other, merged))
+        item.axes_ = [a for a in _replace_axis(item.axes_, one, other, merged) if a]
+        item.over_ = [a for a in _replace_axis(item.over_, one, other, merged) if a]
+        item.places_ = _replace_axis(item.places_, one, other, merged)
     for view in views:
-        view.places = tuple(
-            a if isinstance(a, Axis) else None
-            for a in _replace_axis(view.places, one, other, merged)
-        )
+        view.places = _replace_axis(view.places, one, other, merged)
 
 
-def _replace_axis(
-    parts: Iterable[Axis | Item | None], one: Axis, other: Axis, merged: Axis
-) -> list[Axis | Item | None]:
-    return [
-        None if part is one else merged if part is other else part for part in map(_resolve, parts)
-    ]
-
-
-def shape_along(parts: Parts) -> tuple[int, ...]:
-    """The shape of an array whose axes are merged:
-
-    None stands for an extent of 1, and for what the next axis has taken in.
-    """
-    return tuple(part.extent if isinstance(part, Axis) else 1 for part in parts)
+def _replace_axis(places: Iterable[Axis | None], one: Axis, other: Axis, merged: Axis) -> Axes:
+    return tuple([None if a is one else merged if a is other else a for a in _same(places)])
 
 
 # -- Reading a graph in index form: which nodes are made of entries and axes, as loops compute
@@ -583,14 +455,10 @@ class Expander(Transcription[Expr]):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.changed = False
         self.done: dict[Expr, Expr] = {}
 
     def expand(self, roots: Sequence[Expr]) -> list[Expr]:
-        order = in_order(roots)
-        if not any(map(over_threshold, order)):
-            return list(roots)
-        interpret(order, self, self.done)
+        interpret(in_order(roots), self, self.done)
         return [self.done[root] for root in roots]
 
     def leaf(self, node: Expr) -> Expr:
@@ -605,7 +473,6 @@ class Expander(Transcription[Expr]):
             and op.outputs == 1
             and any(operand is not None and over_threshold(operand) for operand in operands)
         ):
-            self.changed = True
             made: Expr = op.parts(*operands, **node.static)
             return made
         return self.graph.apply(op, operands, node.static)
@@ -618,12 +485,11 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr], *, in_c: bool, as_it_is: bool = False) -> None:
-        """``in_c``: operations must have a text in C, or any on entries will do; ``as_it_is``: axes
-        do not become fewer, and all products of matrices, and what takes entries by indices, are
-        loops.
+    def __init__(self, order: Sequence[Expr], *, as_it_is: bool = False) -> None:
+        """``as_it_is``: axes do not become fewer, and all operations on entries, also those without
+        a text in C, and all products of matrices, are loops.
         """
-        self.in_c, self.as_it_is = in_c, as_it_is
+        self.as_it_is = as_it_is
         self.indices = Indices()
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
@@ -632,9 +498,9 @@ class Reader:
                 self._read(node, node.op)
         self.indices.join_reads()
         for item in self.indices.items:
-            item.parts = tuple(map(_resolve, item.parts))
+            item.places_ = _same(item.places_)
         for view in self.views.values():
-            view.places = tuple(map(_resolve, view.places))
+            view.places = _same(view.places)
         if not as_it_is:
             merge_axes(self.indices.items, list(self.views.values()))
 
@@ -646,14 +512,12 @@ class Reader:
 
     def _view(self, node: Expr, op: Op) -> View:
         present = [operand is not None for operand in node.operands]
-        is_written = bool(op.in_c(present, **node.static)) or not self.in_c
-        if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
-            raise NoLoop
-        if op.indices and not self.as_it_is:  # NumPy takes entries one by one as fast
-            raise NoLoop
+        is_written = self.as_it_is or bool(op.in_c(present, **node.static))
+        if op.outputs != 1 or not (is_written if op.elementwise else op.axes and not op.indices):
+            raise NoLoop  # NumPy takes entries by indices one by one as fast
         if op.adds == "products" and not (
-            self.as_it_is or (self.in_c and _is_small(node))
-        ):  # large ones are BLAS's, and all are NumPy's
+            self.as_it_is or _is_small(node)
+        ):  # large ones are BLAS's
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):

@@ -64,7 +64,7 @@ class Batched(Rebuilding):
         return found if is_whole else broadcast_to(found, shape=(self.extent, *own))
 
 
-_BYTES = 1 << 27  # of a node for the directions that are taken at once
+_BYTES = 1 << 27  # of a node for all directions, up to which they are taken at once
 
 
 class Runs(NamedTuple):
@@ -132,29 +132,28 @@ class Linearized:
         for node in reachable(ends):
             if not moving.isdisjoint(node.operands):
                 moving.add(node)
-        groups = -(-times * max((size_of(node) for node in moving), default=0) // _BYTES)
-        self._many = -(-times // max(groups, 1))  # directions at once
+        largest = max((size_of(node) for node in moving), default=0)
+        self._is_batched = times * largest <= _BYTES
         inner = Graph(graph.limits)
         table = {leaf: inner.leaf("taken", leaf.shape, leaf.kind) for leaf in leaves}
-        table |= {
-            direction: inner.leaf("directions", (self._many, *direction.shape))
-            for direction in directions
-        }
+        for direction in directions:
+            table[direction] = inner.leaf("directions", (times, *direction.shape))
         taken = [*table.values()]
         try:
-            interpret(reachable(roots), Batched(inner, moving, self._many), table)
+            if not self._is_batched:
+                raise NotBatched
+            interpret(reachable(roots), Batched(inner, moving, times), table)
         except NotBatched:
-            self._is_batched, self._many, taken = False, 1, [*leaves, *directions]
+            self._is_batched, taken = False, [*leaves, *directions]
         else:
-            self._is_batched = True
             rows = [
                 table[end]
                 if end in moving
-                else inner.apply(broadcast_to, (table[end],), {"shape": (self._many, *end.shape)})
+                else inner.apply(broadcast_to, (table[end],), {"shape": (times, *end.shape)})
                 for end in ends
             ]
             roots = [*(table[node] for node in beside), *rows]
-        self._plan = runs.plan(Nodes(roots), taken, OFTEN * -(-times // self._many))
+        self._plan = runs.plan(Nodes(roots), taken, OFTEN * (1 if self._is_batched else times))
 
     def __call__(
         self, values: Sequence[Any], directions: Sequence[np.ndarray]
@@ -162,25 +161,17 @@ class Linearized:
         """Return what is computed besides, and the derivatives: a row for each direction, as
         directions are given.
         """
-        beside: list[Any] = []
-        whole: list[np.ndarray] = []
-        for turn in range(0, self._times, self._many):
-            begin = min(turn, self._times - self._many)  # the last ones overlap
-            some = slice(begin, begin + self._many) if self._is_batched else begin
-            found = self._plan([*values, *(part[some] for part in directions)])
-            beside, ends = found[: self._beside], found[self._beside :]
-            if self._is_batched and self._many == self._times:
-                return beside, ends
-            whole = whole or [
-                np.empty((self._times, *np.shape(end)[self._is_batched :]), np.asarray(end).dtype)
-                for end in ends
-            ]
-            for every, end in zip(whole, ends, strict=True):
-                every[some] = end
-        return beside, whole
+        n = self._beside
+        if self._is_batched:
+            found = self._plan([*values, *directions])
+            return found[:n], found[n:]
+        runs = [
+            self._plan([*values, *(part[turn] for part in directions)])
+            for turn in range(self._times)
+        ]
+        ends = zip(*(run[n:] for run in runs), strict=True)
+        return runs[-1][:n], [np.stack(every) for every in ends]
 
     def text(self) -> str:
-        at_once = (
-            "all directions" if self._many == self._times else f"{self._many} directions at a time"
-        )
-        return f"for {at_once if self._is_batched else 'each direction'}\n{self._plan.text()}"
+        which = "all directions" if self._is_batched else "each direction"
+        return f"for {which}\n{self._plan.text()}"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr
-from gradcli.plans.backend import BLOCK_THRESHOLD, over_threshold
+from gradcli.plans.backend import LARGE
 from gradcli.plans.index_form import Axes, Axis, Item, Reader, View, in_order
 
 _SLICES = 16  # of which an outer axis has at least as many, if there is another
@@ -55,7 +55,7 @@ class Nest:
             need
             for item in self.items
             if item not in self.given
-            for need in item.needs
+            for need in item.operands
             if need not in self.given
         }
         return not any(item.what == "fold" and self.outer in item.over for item in needed)
@@ -68,14 +68,15 @@ class Nest:
 Step = Expr | Nest
 
 
-def plan_steps(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
-    """Return what the roots need, as nests and operations on whole arrays, in order; ``in_c``:
-    nests of what can be written in C.
-    """
+def array_steps(roots: Sequence[Expr]) -> list[Step]:
+    """Return what the roots need, as operations on whole arrays, in order."""
+    return [node for node in in_order(roots) if node.op is not None]
+
+
+def plan_steps(roots: Sequence[Expr]) -> list[Step]:
+    """The same with nests of what can be written in C."""
     order = in_order(roots)
-    if not any(map(over_threshold, order)):
-        return [node for node in order if node.op is not None]
-    return Planner(roots, order, Reader(order, in_c=in_c)).steps()
+    return Planner(roots, order, Reader(order)).steps()
 
 
 class Planner:
@@ -123,7 +124,7 @@ class Planner:
     def _choose_axes(self) -> None:
         """Give large items, and what runs along their outer axis, that axis."""
         items = [item for item in self.reader.indices.items if item.is_computed]
-        left = [item for item in items if item.work > BLOCK_THRESHOLD]
+        left = [item for item in items if item.work > LARGE]
         while left:
             axis = self._best(left)
             for item in items:
@@ -159,7 +160,7 @@ class Planner:
             turns[item] = max(
                 (
                     turns[need] + (need.what == "fold" and axis in need.over and axis in item.space)
-                    for need in item.needs
+                    for need in item.operands
                 ),
                 default=0,
             )
@@ -181,7 +182,7 @@ class Planner:
     def _count_turns(self) -> None:
         for node in self.order:
             for item in self.reader.made.get(node, ()):
-                turn = max((self._turn_for(item, need) for need in item.needs), default=0)
+                turn = max((self._turn_for(item, need) for need in item.operands), default=0)
                 if item.what == "read" and item.node is not None:
                     turn = max(turn, self._last_turn(item.node))
                 elif (
@@ -257,7 +258,7 @@ class Planner:
         ends = [view.item for view in nest.outputs.values()]
         found, stack = set(ends), ends
         while stack:
-            for item in stack.pop().needs:
+            for item in stack.pop().operands:
                 if item in found:
                     continue
                 found.add(item)
@@ -408,7 +409,11 @@ class Layout:
         levels: dict[Item, int] = {}
         for item in self.computed:
             levels[item] = max(
-                (levels[need] + self._waits(item, need) for need in item.needs if need in levels),
+                (
+                    levels[need] + self._waits(item, need)
+                    for need in item.operands
+                    if need in levels
+                ),
                 default=0,
             )
         return levels
@@ -427,7 +432,7 @@ class Layout:
         for item in reversed(self.computed):
             if item in totals:
                 continue
-            for need in item.needs:
+            for need in item.operands:
                 if need in levels:
                     levels[need] = min(levels[need], levels[item] - self._waits(item, need))
                     is_needed.add(need)
@@ -450,7 +455,7 @@ class Layout:
             self.kept.update(
                 need
                 for item in items
-                for need in item.needs
+                for need in item.operands
                 if need in self._levels and need not in items
             )
             stages.append(stage)

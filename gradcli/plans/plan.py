@@ -1,19 +1,12 @@
 """Plans: a value and its gradients as one program, compiled once for shapes and run many times.
 
-value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──read in index form──▶ nests,
-and operations on whole arrays
-                                                                                             └──write──▶
-                                                                                             Python
-                                                                                             that
-                                                                                             calls
-                                                                                             NumPy,
-                                                                                             or C
+value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──▶ operations on whole arrays,
+for NumPy, or ──read in index form──▶ nests of loops, in C.
 
-A plan gives what the forward pass and the sweep give, to a few units in the last place. Its
-speculative program assumes that all is finite. Where something is not, the result is computed
-again: by the conservative one, in blocks, with zeros for branches not taken, if the program is
-nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep.
-Where all arrays are small, a program of Python's floats comes before all these (unrolling.py).
+A plan gives what the forward pass and the sweep give, to a few units in the last place. Its program
+assumes that all is finite. Where something is not, the result is computed again, by the forward
+pass and the sweep. Where all arrays are small, a program of Python's floats comes before
+(unrolling.py).
 """
 
 from __future__ import annotations
@@ -25,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import NativeError
-from gradcli.graph.indeterminate import has_nan
 from gradcli.graph.interpret import bytes_of, scratch_of, size_of
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph
 from gradcli.plans.assembly import Compiled, compile_source, deliver, last_uses, write_source
 from gradcli.plans.backend import ONCE, because, choose_backend, work_of
 from gradcli.plans.folding import Folder
 from gradcli.plans.index_form import Expander
-from gradcli.plans.nests import Nest, Step, plan_steps
+from gradcli.plans.nests import Nest, Step, array_steps, plan_steps
 from gradcli.plans.source import Source, Subject
 from gradcli.plans.unrolling import unroll, unrolled_text
 
@@ -41,10 +33,7 @@ from gradcli.plans.unrolling import unroll, unrolled_text
 
 
 def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr, int]) -> int:
-    """The most bytes that a schedule holds beside its inputs.
-
-    Loops need no more than their blocks beside what they store.
-    """
+    """The most bytes that a schedule holds beside its inputs."""
     ends: dict[int, list[Expr]] = {}
     for node, place in last_uses.items():
         ends.setdefault(place, []).append(node)
@@ -64,13 +53,6 @@ def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr
         size_of(root) for root in dict.fromkeys(roots) if sizes.get(root, 0) == 0
     )  # views, and inputs, are results as copies
     return max(most, live + copied)
-
-
-_DECIDED = (
-    1 << 23
-    # entries of all inputs up to which zero times infinity is decided: the engine holds all
-    # intermediate values
-)
 
 
 class Plan:
@@ -97,7 +79,7 @@ class Plan:
     ) -> None:
         self.subject, self.leaves = subject, list(leaves)
         self.precision, self.threads = precision, threads
-        roots, risky = self._fold(assume_finite=True)
+        roots, risky = self._fold()
         self.work, self.calls, self._derived = work_of(roots), calls, derived
         self.asked, self.backend = backend, choose_backend(backend, self.work, calls)
         self.memory = 0  # bytes that it holds at once beside its inputs, results among them
@@ -126,15 +108,7 @@ class Plan:
         else:
             if not checks or np.isfinite(checks).all():
                 return results
-        if self._conservative is None:
-            return self._interpret(values, out)
-        results = self._conservative(*values, *out)[0]
-        open_ = any(has_nan(gradient) for gradient in results[1:])
-        return (
-            self._interpret(values, out)
-            if open_ and sum(map(np.size, values)) <= _DECIDED
-            else results
-        )
+        return self._interpret(values, out)
 
     @property
     def is_unrolled(self) -> bool:
@@ -143,21 +117,21 @@ class Plan:
 
     def text(self) -> str:
         """The program for people to read, and why it runs where it does."""
-        roots, risky = self._fold(assume_finite=True)
+        roots, risky = self._fold()
         small = (
             unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
         )
         source = self._write(roots, risky) if small is None else small
         return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
-    def _fold(self, *, assume_finite: bool) -> tuple[list[Expr], bool]:
+    def _fold(self) -> tuple[list[Expr], bool]:
         """The subject's nodes, folded together; and whether folding took risks."""
-        folder = Folder(Graph(self.subject.graph.limits), assume_finite=assume_finite)
+        folder = Folder(Graph(self.subject.graph.limits), assume_finite=True)
         return folder.fold(self.subject.roots), folder.risky
 
     @cached_property
     def _speculative(self) -> Compiled:
-        return compile_source(self._write(*self._fold(assume_finite=True)))
+        return compile_source(self._write(*self._fold()))
 
     def _write(self, roots: Sequence[Expr], risky: bool) -> Source:
         if self.backend == "native":
@@ -174,13 +148,11 @@ class Plan:
             if source is not None:
                 return source
             self.backend = "numpy"
-        expander = Expander(Graph(self.subject.graph.limits))
-        roots = expander.expand(roots)
         has_floats = any(
             not leaf.shape for leaf in self.leaves
         )  # whose infinities are made otherwise than NumPy's
-        checked = risky or expander.changed or has_floats or self.subject.decides
-        steps = plan_steps(roots, in_c=False)
+        checked = risky or has_floats or self.subject.decides
+        steps = array_steps(roots)
         self.memory = most_held(steps, roots, last_uses(steps, roots))
         return write_source(
             self.leaves,
@@ -189,7 +161,6 @@ class Plan:
             self.precision,
             assume_finite=True,
             checked=checked,
-            threads=self.threads,
         )
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
@@ -197,7 +168,7 @@ class Plan:
         from gradcli.plans.native.program import in_c
 
         roots = Expander(Graph(self.subject.graph.limits)).expand(roots)
-        steps = plan_steps(roots, in_c=True)
+        steps = plan_steps(roots)
         nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or not all(nest.is_possible for nest in nests):
             return None
@@ -210,32 +181,7 @@ class Plan:
             self.precision,
             assume_finite=True,
             checked=True,
-            threads=self.threads,
             functions=functions,
-        )
-
-    @cached_property
-    def _conservative(self) -> Compiled | None:
-        """The program that does not assume all to be finite, if it is nothing but loops, and beside
-        them what works entry by entry.
-        """
-        roots, _ = self._fold(assume_finite=False)
-        steps = plan_steps(roots, in_c=False)
-        plain = all(
-            node.op is None or node.op.elementwise or node.op.linear for node in reachable(roots)
-        )
-        if not plain or not any(isinstance(step, Nest) for step in steps):
-            return None
-        return compile_source(
-            write_source(
-                self.leaves,
-                roots,
-                steps,
-                self.precision,
-                assume_finite=False,
-                checked=False,
-                threads=self.threads,
-            )
         )
 
     def _interpret(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:

@@ -1,7 +1,6 @@
 """Python text in the making: names for values and constants, and calls of operations.
 
-Names are ours, never the user's: ``v1`` values, ``r1`` registers (buffers of one block), ``k1``
-constants and functions.
+Names are ours, never the user's: ``v1`` values, ``k1`` constants and functions.
 """
 
 from __future__ import annotations
@@ -44,12 +43,6 @@ def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
     )
 
 
-def name_with_numbers(name: str, static: Mapping[str, Any]) -> str:
-    """An operation with those of its static parameters that are made of numbers."""
-    plain = [f"{key}={part!r}" for key, part in static.items() if _is_plain(part)]
-    return f"{name}[{', '.join(plain)}]" if plain else name
-
-
 def _constant_text(value: Any) -> str:
     """A constant: a number as it is, a function by its name, what is larger by its dtype
     and shape.
@@ -61,12 +54,6 @@ def _constant_text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return repr(value.item()) if not value.ndim else f"<{value.dtype} {value.shape}>"
     return str(getattr(value, "__name__", type(value).__name__))
-
-
-def _is_plain(part: Any) -> bool:
-    if isinstance(part, tuple):
-        return all(map(_is_plain, part))
-    return part is None or isinstance(part, (bool, int, float))
 
 
 # -- Arrays for results, taken again when nobody has them any more -------------------------------
@@ -173,12 +160,6 @@ class Keepers:
 _keepers = Keepers()
 
 
-_BY_KEYWORD = (
-    np.maximum,
-    np.minimum,
-)  # where a third operand is to be more to choose from, some day
-
-
 class Source:
     """Lines of a function, and the names that they mention."""
 
@@ -188,10 +169,8 @@ class Source:
         *,
         assume_finite: bool,
         exact: bool = False,
-        threads: int | None = None,
     ) -> None:
         self.precision = precision
-        self.threads = threads  # at most, that share a loop; None for as many as there are cores
         self.dtype = numpy_dtype(FLOAT, precision)
         self.assume_finite = assume_finite
         self.exact = exact
@@ -287,33 +266,16 @@ class Source:
         if node.op is sums.sum_:
             axis, keepdims = node.static["axis"], node.static["keepdims"]
             return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
-        return self.apply(node.op, node.static, node.kind, operands)
-
-    def apply(
-        self,
-        op: Op,
-        static: Mapping[str, Any],
-        kind: str,
-        operands: Sequence[str],
-        out: str | None = None,
-    ) -> str:
-        """An operation with its parameters on arrays; with ``out``, which only ufuncs take, into a
-        buffer.
-        """
-        forward: Callable[..., Any] = op.forward
+        forward: Callable[..., Any] = node.op.forward
         is_ufunc = isinstance(forward, np.ufunc)
-        if static:
-            forward = functools.partial(forward, **static)
-        given = (
-            [*operands]
-            if out is None
-            else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
-        )
+        if node.static:
+            forward = functools.partial(forward, **node.static)
         name = self.constant(forward)
         if not is_ufunc:
-            self.labels[name] = name_with_numbers(op.name, static)
-        text = f"{name}({', '.join(given)})"
-        return text if is_ufunc or kind != FLOAT or op.outputs > 1 else f"as_float({text})"
+            self.labels[name] = node.op.name
+        text = f"{name}({', '.join(operands)})"
+        is_plain = is_ufunc or node.kind != FLOAT or node.op.outputs > 1
+        return text if is_plain else f"as_float({text})"
 
     def text(self) -> str:
         """The program for people to read."""
@@ -329,7 +291,12 @@ class Source:
 
 def makes_new(node: Expr) -> bool:
     """Return whether an operation's result is surely an array of its own, not a view."""
-    return node.op is not None and (isinstance(node.op.forward, np.ufunc) or node.op is sums.sum_)
+    return is_ufunc(node) or node.op is sums.sum_
+
+
+def is_ufunc(node: Expr) -> bool:
+    """Return whether a node's operation is one call of a ufunc."""
+    return node.op is not None and isinstance(node.op.forward, np.ufunc) and not node.static
 
 
 # -- What a plan computes: nodes of one graph, and how they are computed array by array where its

@@ -5,7 +5,7 @@ table is made of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
@@ -52,9 +52,6 @@ class Entry:
     numpy: list[str]
     torch: list[str]
     example: Example | None = field(default=None)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def functions() -> list[tuple[str, Function]]:
@@ -130,9 +127,9 @@ def find_function(name: str) -> tuple[Function, str]:
         ) from None
 
 
-def entry(record: Function, example: bool = True) -> Entry:
+def entry(record: Function) -> Entry:
     """Everything that is known of a function."""
-    shown = _example(record) if example else None
+    shown = _example(record)
     known = {} if shown is None else shown.derivative
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
     return Entry(

@@ -60,7 +60,7 @@ def back(
     try:
         if (
             op.body is not None
-            and not _has_form(op, held)
+            and not _has_form(op)
             and (not op.elementwise or (op.kind == "piecewise" and op.kinks))
         ):
             root, leaves, table = _slope_parts(node, op, out, operands, held)
@@ -114,27 +114,23 @@ def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandI
     value, made = held.made.get(node, (None, None))
     if value is out and value is not None:
         return made
-    if isinstance(op.extended, Reduced) and _has_form(op, held):
+    if isinstance(op.extended, Reduced) and _has_form(op):
         (x,) = operands
         return op.extended.slopes(x, axes_of(node.static["axis"], x.ndim), node.static)
     return _open_body(node, op, operands, held)
 
 
-def _has_form(op: Op, held: StandIns) -> bool:
-    return op.extended not in (None, BODY) and not (
-        held.follows_errors and getattr(op.extended, "rough", False)
-    )
+def _has_form(op: Op) -> bool:
+    return op.extended not in (None, BODY)
 
 
-def _is_opened(op: Op, held: StandIns) -> bool:
+def _is_opened(op: Op) -> bool:
     """Return whether a function's value is what its body is, each operation of which has a form.
 
     Other functions of entries are opened for their slopes alone, where these have kinks: NumPy's
     loops have finer values.
     """
-    return op.body is not None and (
-        op.extended is BODY or not (op.elementwise or _has_form(op, held))
-    )
+    return op.body is not None and (op.extended is BODY or not (op.elementwise or _has_form(op)))
 
 
 def _open_body(
@@ -373,13 +369,11 @@ class LongDoubles(Domain[Any]):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
         try:
-            if _is_opened(op, self.held) or isinstance(op.extended, Reduced):
+            if _is_opened(op) or isinstance(op.extended, Reduced):
                 # a value that is made together with what its slopes are made of, which is kept
                 root, *_, table = made = _slope_parts(node, op, None, operands, self.held)
                 value = (
-                    table[root]
-                    if _is_opened(op, self.held)
-                    else self.held.round(np.reshape(root, node.shape))
+                    table[root] if _is_opened(op) else self.held.round(np.reshape(root, node.shape))
                 )
                 self.held.made[node] = value, made
                 return value

@@ -25,15 +25,14 @@ from gradcli.cli.write.results import prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
 from gradcli.inert import printable
 from gradcli.query import catalogue
-from gradcli.report.data import encode, plain
+from gradcli.report.data import encode
 from gradcli.report.rules import RULES
 from gradcli.storage.cache import NATIVE, STORES, folder
 
 
 def list_functions(request: FunctionsRequest) -> int:
     """Print a list, or one entry."""
-    prepare(request.output_format)
-    return _put(request, function_list(request.words, request.output_format))
+    return _put(request, function_list(request.words))
 
 
 def explain_word(request: HelpRequest) -> int:
@@ -57,7 +56,7 @@ def explain_word(request: HelpRequest) -> int:
         app([name, "--help"], standalone_mode=False, prog_name="gradcli")
         return FINE
     try:
-        return _put(request, function_list(name.split(), "text"))
+        return _put(request, function_list(name.split()))
     except UnknownNameError:
         known = [*codes, *COMMANDS, *catalogue.function_names()]
         help = did_you_mean(name, known, "gradcli help lists all codes, gradcli functions the rest")
@@ -121,19 +120,18 @@ def _put(request: Request, text: str) -> int:
     return FINE
 
 
-# -- The catalogue as text or JSON: a list of functions, or what there is to say of one
+# -- The catalogue as text: a list of functions, or what there is to say of one
 # --------------
 
 
-def function_list(words: Sequence[str], output_format: str) -> str:
+def function_list(words: Sequence[str]) -> str:
     """All functions by families; or one, or those that have all words in names or descriptions.
 
     Raises UnknownNameError.
     """
     if len(words) == 1:
         try:
-            entry = catalogue.entry(catalogue.find_function(words[0])[0])
-            return _json(entry.as_dict()) if output_format == "json" else _text(entry)
+            return _text(catalogue.entry(catalogue.find_function(words[0])[0]))
         except UnknownNameError:
             if not catalogue.search(words):
                 raise
@@ -143,8 +141,6 @@ def function_list(words: Sequence[str], output_format: str) -> str:
             f"no function has {' and '.join(repr(word) for word in words)}",
             help="gradcli functions lists all",
         )
-    if output_format == "json":
-        return _json([catalogue.entry(record, example=False).as_dict() for _, record in functions])
     lines: list[str] = []
     before = ""
     width = max(len(record.name) for _, record in functions)
@@ -156,10 +152,6 @@ def function_list(words: Sequence[str], output_format: str) -> str:
     count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
     further = "" if words else ", and WORD... those that have it"
     return "\n".join([*lines, "", f"{count}; gradcli functions NAME shows one{further}"])
-
-
-def _json(data: Any) -> str:
-    return encode(plain(data), 2)
 
 
 def _kink(kink: dict[str, str]) -> str:

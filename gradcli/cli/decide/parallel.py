@@ -161,7 +161,9 @@ class Task:
         piece = self.pieces.popleft()
         if isinstance(piece, Batch) and len(piece.lines) > 1:
             rest = [Batch(piece.path, [line]) for line in piece.lines]
-            self.pieces.extend([*rest, Batch(piece.path, [], piece.error)])
+            if piece.error is not None:
+                rest.append(Batch(piece.path, [], piece.error))
+            self.pieces.extend(rest)
         else:
             self.names.unread = True
             self.found.append(_of_death(piece, ending, fail_on))
@@ -177,7 +179,7 @@ def _of_death(piece: Piece, ending: str, fail_on: tuple[str, ...]) -> Outcome:
     given: Any = {}
     record = Record.of_error(error, expr="")
     record.file = None if piece.path == "-" else piece.path
-    if isinstance(piece, Batch):
+    if isinstance(piece, Batch) and piece.lines:
         record.record_line, (record.line, text) = True, piece.lines[0]
         with suppress(ValueError, RecursionError):
             given = json.loads(text)

@@ -97,10 +97,11 @@ def call(session: Session, words: list[str]) -> int:
             words += [option, each]
     if not session.request.check and words[0] in ("explain", "diff"):
         words.append("--no-check")
-    # the last result, where it is asked about, is no name for itself
-    is_last = words[1] == session.query
-    kept = session.entries[: -1 if is_last else None]
-    bindings = "".join(f"{entry.text}\n" for entry in kept if entry.binds)
+    # the last query may be about the one before, for which "_" stands in it
+    passed = session.last if words[1] == session.query else None
+    if words[1].isidentifier():  # which is no name to differentiate by
+        words[1] = f"({words[1]})"
+    bindings = session.text(lambda entry: entry.binds and entry is not passed)
     before = sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(bindings.encode("utf-8", "surrogateescape")), "utf-8")
     try:

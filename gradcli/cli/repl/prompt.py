@@ -13,7 +13,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import has_completions
-from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from gradcli.cli.exit_codes import FINE
@@ -126,9 +126,9 @@ def talk(session: Session, history: Path | None, commands: Iterable[str], **stre
     """
     completer = Completing(session, commands)
     reader: PromptSession[str] = PromptSession(
-        history=InMemoryHistory() if history is None else FileHistory(str(history)),
+        history=None if history is None else FileHistory(str(history)),
         completer=completer, complete_while_typing=False, multiline=True,
-        key_bindings=keys(completer), enable_open_in_editor=False,
+        key_bindings=keys(completer),
         prompt_continuation=lambda width, number, soft: "... ".rjust(width), **streams,
     )  # fmt: skip
     while not session.ends:

@@ -55,6 +55,7 @@ class Session:
         self.limits = limits_of(request)
         self.entries: tuple[Entry, ...] = ()
         self.query: str | None = None  # the last one
+        self.last: Entry | None = None  # what lets "_" stand for it
         self.made: Program | None = None  # None: to be made again
         self.line = 0  # that was typed last
         self.ends = False
@@ -161,7 +162,8 @@ class Session:
             if isinstance(statement, GradcliError):
                 raise statement
             self.program().execute(statement)
-        self.entries += (Entry(text, True),)
+        self.last = Entry(text, True)
+        self.entries += (self.last,)
 
     def names(self) -> dict[str, Any]:
         """Return the names that have values, and these; of those that wait for others, None."""

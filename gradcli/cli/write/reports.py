@@ -169,7 +169,6 @@ class Progress:
 
     def __init__(self, wanted: bool) -> None:
         self.checked = self.bad = 0
-        self.suite = ""
         self.started = time.monotonic()
         self.next = self.started + _PATIENCE if wanted else math.inf  # when it is shown
         self.shown = ""
@@ -177,7 +176,6 @@ class Progress:
     def add(self, outcome: Outcome) -> None:
         self.checked += 1
         self.bad += outcome.bad
-        self.suite = outcome.suite
         self.show()
         if outcome.bad:  # of which something is said in its place
             self.clear()
@@ -194,7 +192,7 @@ class Progress:
             f"{self.bad:,} failed" if self.bad else "",
             f"{time.monotonic() - self.started:.0f} s",
         ]
-        return ", ".join(part for part in parts if part) + f"  {one_line(self.suite, 40)}"
+        return ", ".join(part for part in parts if part)
 
     def show(self) -> None:
         if time.monotonic() >= self.next:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_, chain
 from gradcli.ops.elementwise.exponential import log1p, sqrt
@@ -79,9 +78,7 @@ atan = elementwise(
 
 
 @function(
-    "asec arcsec", forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
-    partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0),
+    "asec arcsec", partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),), algebra="inverse", domain="abs(x) >= 1",
 )
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
@@ -89,9 +86,7 @@ def asec(x: Any) -> Any:
 
 
 @function(
-    "acsc arccsc", forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
-    partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0),
+    "acsc arccsc", partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),), algebra="inverse", domain="abs(x) >= 1",
 )
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
@@ -124,7 +119,6 @@ atan2 = elementwise(
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
-    carries=turning,
 )
 
 
@@ -202,19 +196,12 @@ def sech(x: Any) -> Any:
     return 1 / cosh(x)
 
 
-def _csch(x: Any) -> Any:
-    # 2 e^-|x| / (1 - e^-2|x|), the sign of x: no overflow of sinh, whose own accuracy near 0 is
-    # kept by expm1.
-    size = np.abs(x)
-    return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
-
-
 def _csch_slope(out: Any, x: Any) -> Any:
     return -out * coth(x)
 
 
 @function(
-    forward=_csch, partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
+    partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed",
 )
 def csch(x: Any) -> Any:
     """The hyperbolic cosecant, 1/sinh(x)."""
@@ -247,12 +234,10 @@ atanh = elementwise(
 
 
 @function(
-    "asech arcsech", forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x),
-    partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
-    domain="0 < x <= 1", carries=(0.0, 1.0),
+    "asech arcsech", partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),), domain="0 < x <= 1", ulps=32,
 )
 def asech(x: Any) -> Any:
-    """The inverse hyperbolic secant, acosh(1/x), accurate near 1."""
+    """The inverse hyperbolic secant, acosh(1/x)."""
     return acosh(1 / x)
 
 
@@ -264,9 +249,7 @@ def acsch(x: Any) -> Any:
 
 
 @function(
-    "acoth arccoth", forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x),
-    partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
-    domain="abs(x) > 1", carries=(0.0,),
+    "acoth arccoth", partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),), domain="abs(x) > 1",
 )
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""

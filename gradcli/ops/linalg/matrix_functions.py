@@ -208,24 +208,11 @@ def named_slogdet(x: Any) -> Any:
 _A = "x|A|input"
 
 
-# of the series, which are all that long doubles have of a matrix whose norm is at most 1
-_TERMS = 20
-
-
 def _matrix_exp(x: Any) -> Any:
-    """The series of x/2**k, squared k times; SciPy's rational approximation is off by more
-    digits.
-    """
+    from scipy import linalg
+
     finite = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
-    small = np.where(finite, x, 0).astype(np.result_type(x, np.float64))
-    norm = np.abs(small).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=1)
-    halvings, one = np.ceil(np.log2(norm)), np.eye(x.shape[-1])
-    small, result = small / 2**halvings, one
-    for k in range(_TERMS, 0, -1):
-        result = one + small @ result / k
-    for k in range(int(halvings.max(initial=0))):
-        result = np.where(k < halvings, result @ result, result)
-    return np.where(finite, result, np.nan).astype(x.dtype)
+    return np.where(finite, linalg.expm(np.where(finite, x, 0)), np.nan).astype(x.dtype)
 
 
 def _matrix_exp_vjp(cotangent: Any, out: Any, x: Any) -> Any:

@@ -30,7 +30,7 @@ from gradcli.ops.elementwise.logic import (
     where,
 )
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.extended import LOGSUMEXP, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
 from gradcli.ops.registry import (
@@ -106,7 +106,6 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
-    extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
 )
@@ -324,16 +323,7 @@ def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any) -> Any:
     return where(positive, x * scale, expm1(where(positive, 0.0, x) / width) * alpha)
 
 
-def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width: float) -> Any:
-    positive = greater(x, 0)
-    below = cotangent * exp(where(positive, 0.0, x) / width) * (alpha / width) if alpha else 0.0
-    return where(positive, cotangent * scale, below)
-
-
-@function(
-    vjp=lambda cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
-    kinks=noted_kink("x = 0", "alpha", SAME),
-)
+@function(kinks=noted_kink("x = 0", "alpha", SAME))
 def elu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x) - 1) elsewhere.
 
@@ -342,9 +332,7 @@ def elu(x: Any, *, alpha: Number = 1.0) -> Any:
     return _exponential_below(x, 1.0, alpha, 1.0)
 
 
-@function(
-    vjp=lambda cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8,
-)
+@function()
 def celu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
     if is_number(alpha) and not alpha:
@@ -356,10 +344,7 @@ _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 
-@function(
-    vjp=lambda cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
-    kinks=noted_kink("x = 0", f"{_SLOPE}, the slope from below", SAME),
-)
+@function(kinks=noted_kink("x = 0", f"{_SLOPE}, the slope from below", SAME))
 def selu(x: Any) -> Any:
     """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
     return _exponential_below(x, _SCALE, _SLOPE, 1.0)

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.joining_and_splitting import enlarge
 from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
@@ -132,16 +133,27 @@ def _apart(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     ]
 
 
+def _places(
+    tables: Sequence[Table], lengths: Sequence[int]
+) -> tuple[tuple[StaticArray, ...], list[int]]:
+    """The index of the entries in windows, and how long axes have to be for it: what lies outside is
+    one entry more, the last.
+    """
+    held = within(tables, lengths)
+    index = [np.where(h, t, n) for h, t, n in zip(held, tables, lengths, strict=True)]
+    longer = [n + (not h.all()) for h, n in zip(held, lengths, strict=True)]
+    return tuple(map(StaticArray, _apart(index))), longer
+
+
 def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
     """The entries in windows over the last axes: axes of places, then axes of windows, in place of
     these.
     """
     room_for(*(extent for table in tables for extent in table.shape))
-    kept, lengths = (ALL,) * (len(x.shape) - len(tables)), x.shape[-len(tables) :]
-    nearest = [np.clip(t, 0, length - 1) for t, length in zip(tables, lengths, strict=True)]
-    entries = getitem(x, index=(*kept, *map(StaticArray, _apart(nearest))))
-    held = reduce(np.logical_and, _apart(within(tables, lengths)))
-    return entries if held.all() else where(held, entries, outside)
+    shape, kept = tuple(x.shape), len(x.shape) - len(tables)
+    index, longer = _places(tables, shape[kept:])
+    widths = tuple((0, n - m) for n, m in zip((*shape[:kept], *longer), shape, strict=True))
+    return getitem(enlarge(x, widths, outside), index=(*(ALL,) * kept, *index))
 
 
 def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
@@ -149,15 +161,11 @@ def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
 
     What lies outside is left out.
     """
-    kept = places.shape[: -2 * len(tables)]
-    held = within(tables, lengths)
-    # what lies outside is added to one entry more, the last
-    index = [np.where(h, t, n) for h, t, n in zip(held, tables, lengths, strict=True)]
-    further = [n + (not h.all()) for h, n in zip(held, lengths, strict=True)]
-    at = (*(ALL,) * len(kept), *map(StaticArray, _apart(index)))
-    x = scatter_add(places, index=at, shape=(*kept, *further))
-    inside = (*(ALL,) * len(kept), *((0, n, None) for n in lengths))
-    return x if further == [*lengths] else getitem(x, index=inside)
+    kept = tuple(places.shape[: -2 * len(tables)])
+    index, longer = _places(tables, lengths)
+    every = (ALL,) * len(kept)
+    x = scatter_add(places, index=(*every, *index), shape=(*kept, *longer))
+    return getitem(x, index=(*every, *((0, n, None) for n in lengths)))
 
 
 def nested_text(entries: str, depth: int) -> str:

@@ -15,19 +15,25 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops import carrying
-from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import (
-    laid_along,
     part_of,
     reshape,
-    shape_with,
     take_along,
     transpose,
     vector_of,
 )
 from gradcli.ops.carrying import ordered_shape, reduced_shape
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
-from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, not_equal, where
+from gradcli.ops.elementwise.logic import (
+    equal,
+    isfinite,
+    isnan,
+    less,
+    maximum,
+    minimum,
+    where,
+)
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import (
@@ -39,6 +45,7 @@ from gradcli.ops.registry import (
     function,
     noted_kink,
     one_axis,
+    room_for,
     structural,
     witness,
 )
@@ -223,17 +230,15 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
 
 
 def _most_frequent(x: Any, axis: int) -> Any:
-    """The place of the last of the most frequent entries along an axis: the end of the longest run
-    of equal ones in their order.
-    """
+    """The place of the last of the most frequent entries along an axis."""
+    room_for(x.shape[axis], *x.shape)
     order = argsort(x, axis=axis)
     ordered = take_along(x, order, axis=axis)
-    numbers = laid_along(np.arange(float(x.shape[axis])), axis, len(x.shape))
-    new = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
-    begins = where(new, part_of(numbers, axis, 1, None), 0.0)
-    begins = concatenate(np.zeros(shape_with(x.shape, axis, 1)), begins, axis=axis)
-    lengths = numbers - take_along(begins, argcummax(begins, axis=axis), axis=axis)
-    return take_along(order, argmax(lengths, axis=axis, keepdims=True), axis=axis)
+    alike = equal(expand_dims(ordered, axis=axis), expand_dims(ordered, axis=axis + 1))
+    counts = sum_(where(alike, 1.0, 0.0), axis=axis)
+    first = argmax(counts, axis=axis, keepdims=True)
+    last = to_int(first + take_along(counts, first, axis=axis) - 1)
+    return take_along(order, last, axis=axis)
 
 
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)

@@ -272,7 +272,7 @@ def _std_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: 
 
 
 @function(
-    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced_shape, saves="x out", ulps=8, extended=extended.STD,
+    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced_shape, saves="x out", ulps=8,
     refuses=pytorch.only_floats,
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )

@@ -323,28 +323,22 @@ def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
     """Orthonormal columns Q and upper triangular R with x = Q @ R, by the method of Gram and
     Schmidt, signs as LAPACK has them.
 
-    Where a column depends on those before it, that of a library takes its place, and there are no
-    derivatives.
+    Where a column depends on those before it, there are none.
     """
-    like, signs = np.linalg.qr(floats(m, x))
+    signs = np.linalg.qr(floats(m, x))[1]
     columns = x.shape[1]
     q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
-    tiny, dependent = rounding(m, largest(m, x)) ** 2, False
+    tiny = rounding(m, largest(m, x)) ** 2
     for j in range(columns):
         for i in range(j):
             r[i, j] = q[:, i] @ q[:, j]
             q[:, j] = q[:, j] - q[:, i] * r[i, j]
         square = q[:, j] @ q[:, j]
-        if m.plain(square) > tiny:
-            r[j, j] = m.sqrt(square) * (-1 if signs[j, j] < 0 else 1)
-            q[:, j] = q[:, j] / r[j, j]
-        else:
-            q[:, j], r[j, j], dependent = (
-                complete_basis(m, q[:, :j], like[:, j : j + 1])[:, 0],
-                m.zero,
-                True,
-            )
-    return (without_derivatives(m, q, x), without_derivatives(m, r, x)) if dependent else (q, r)
+        if not m.plain(square) > tiny:
+            raise EvaluationError("a column of the matrix depends on those before it")
+        r[j, j] = m.sqrt(square) * (-1 if signs[j, j] < 0 else 1)
+        q[:, j] = q[:, j] / r[j, j]
+    return q, r
 
 
 qr = over_batches(_qr, lambda x: [x, (x[1], x[1])])

@@ -4,7 +4,6 @@ numbers.
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -18,7 +17,6 @@ from gradcli.ops.elementwise.exponential import exp, expm1
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.registry import (
-    Function,
     Kink,
     OfSciPy,
     Op,
@@ -299,134 +297,26 @@ def next_order(factor: Any = 1) -> Any:
     return lambda s, function, values, orders: factor * function(*values, orders[0] + 1)
 
 
-_STEPS = 12  # by which the argument is moved before the series is used
-
-
-def _stirling(x: Any, y: Any, n: int) -> Any:
-    """The terms with Bernoulli's numbers of what polygamma(n, x) gains to x + y, far from 0; of
-    lgamma for n = -1.
-    """
-    from scipy import special
-
-    numbers = enumerate(special.bernoulli(22)[2::2], 1)
-    factors = (
-        (k, number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)) for k, number in numbers
-    )
-    return -((-1) ** n) * sum(
-        factor * _difference_of_powers(x, y, 2 * k + n) for k, factor in factors
-    )
-
-
-def _rise(x: Any, y: Any, n: int) -> Any:
-    x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
-    start = np.maximum(x, 0)
-    step, far = np.maximum(y, -start), start + _STEPS
-    sign = -((-1) ** n) * math.factorial(n)
-    total = sign * sum(_difference_of_powers(start + j, step, n + 1) for j in range(_STEPS))
-    total = total + (
-        np.log1p(step / far) if n == 0 else sign / n * _difference_of_powers(far, step, n)
-    )
-    total = total + sign / 2 * _difference_of_powers(far, step, n + 1) + _stirling(far, step, n)
-    plain = _polygamma(x + y, n) - _polygamma(x, n)
-    return np.where((x > 0) & (x + y > 0), total, plain)[()]
-
-
-def _difference_of_powers(x: Any, y: Any, power: int) -> Any:
-    """(x + y)**-power - x**-power, without cancellation."""
-    return x ** -float(power) * np.expm1(-power * np.log1p(y / x))
-
-
-def _rise_errors(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, n: int) -> Any:
-    """The change of what rises or falls with each operand, as far as both digammas are of positive
-    numbers.
-    """
-    corners = [m.abs(m.at(x + i * e, y + j * f) - out) for i in (-1.0, 1.0) for j in (-1.0, 1.0)]
-    inside = m.logical_and(m.greater(x, e), m.greater(x + y, e + f))
-    return m.where(inside, m.max(corners, axis=0), math.inf)
-
-
-def _rise_slope(out: Any, x: Any, y: Any, n: int) -> Any:
-    return psi_rise(x, y, n=n + 1)
-
-
-@function(
-    forward=_rise, partials=(_rise_slope, lambda out, x, y, n: polygamma(x + y, n=n + 1)),
-    public=False, ulps=16,
-    written={
-        (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
-    },
-    latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
-    domain="x > 0 and x + y > 0", algebra="composed", carries=_rise_errors,
-)
-def psi_rise(x: Any, y: Any, *, n: int = 0) -> Any:
-    """polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x."""
-    return polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x)
-
-
-def _betaln(x: Any, y: Any) -> Any:
-    """lgamma of the smaller operand, less what lgamma gains from the larger one to the sum: by
-    Stirling's series.
-    """
-    from scipy import special
-
-    small, large = np.minimum(x, y), np.maximum(x, y)
-    step, start = np.maximum(small, 0), np.maximum(large, 0)
-    gain = -sum(np.log1p(step / (start + j)) for j in range(_STEPS))
-    far = start + _STEPS
-    gain = (
-        gain
-        + (far - 0.5) * np.log1p(step / far)
-        + step * (np.log(far + step) - 1)
-        + _stirling(far, step, -1)
-    )
-    return np.where(small > 0, lgamma(step) - gain, special.betaln(x, y))[()]
-
-
-def _in_double(forward: Function) -> Function:
-    """The same in double precision: gamma functions overflow float32 where their ratios are
-    moderate, or lose its digits.
-    """
-
-    @functools.wraps(forward)
-    def run(*operands: Any) -> Any:
-        kind = np.result_type(*operands, np.float32)
-        return np.asarray(forward(*[np.asarray(x, np.float64) for x in operands])).astype(
-            kind, copy=False
-        )[()]
-
-    return run
-
-
-@_in_double
-def _beta(x: Any, y: Any) -> Any:
-    from scipy import special
-
-    large = (np.minimum(x, y) > 0) & (np.maximum(x, y) > 80)
-    return np.where(large, np.exp(_betaln(x, y)), special.beta(x, y))[()]
-
-
-@_in_double
-def _binomial(n: Any, k: Any) -> Any:
-    from scipy import special
-
-    whole = np.equal(np.rint(n), n) & np.equal(np.rint(k), k)
-    return np.where(whole, special.binom(n, k), 1 / ((n + 1) * _beta(n - k + 1, k + 1)))[()]
+def _cancellation(m: Any, x: Any) -> Any:
+    """The rounding of logarithms of gamma functions up to x, which SciPy takes from each other."""
+    return 40 + 8 * (m.abs(x) + 2) * m.log(m.abs(x) + 2)
 
 
 beta = elementwise(
-    "beta", "x y", _beta, "beta",
-    lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
-    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out", ulps=8000,
+    "beta", "x y", OfSciPy("beta"), "beta",
+    lambda out, x, y: out * (digamma(x) - digamma(x + y)), lambda out, x, y: out * (digamma(y) - digamma(x + y)),
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out",
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+    rounding=lambda m, out, x, y: m.abs(out) * _cancellation(m, x + y), ulps=400,
     carries=((-math.inf, 0.0), (-math.inf, 0.0)),
-    numpy="special.beta({0}, {1})",
 )
 
 
 @function(
-    forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40,
-    domain="x > 0 and y > 0", rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)),
-    numpy="special.betaln({0}, {1})",
+    forward=OfSciPy("betaln"),
+    partials=(lambda out, x, y: digamma(x) - digamma(x + y), lambda out, x, y: digamma(y) - digamma(x + y)),
+    domain="x > 0 and y > 0", rounding=lambda m, out, x, y: 40 * m.abs(out) + _cancellation(m, x + y), ulps=400,
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
 )
 def betaln(x: Any, y: Any) -> Any:
     """The logarithm of beta(x, y), without overflow."""
@@ -434,13 +324,13 @@ def betaln(x: Any, y: Any) -> Any:
 
 
 binomial = elementwise(
-    "binomial binom comb", "n k", _binomial, "binomial",
-    lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
+    "binomial binom comb", "n k", OfSciPy("binom"), "binomial",
+    lambda out, n, k: out * (digamma(n + 1) - digamma(n - k + 1)), lambda out, n, k: out * (digamma(n - k + 1) - digamma(k + 1)),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k "
     "out",
     domain="n > -1 and -1 < k < n + 1",
-    doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
-    numpy="special.binom({0}, {1})",
+    doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)",
+    rounding=lambda m, out, n, k: m.abs(out) * _cancellation(m, n), ulps=400,
 )
 
 

@@ -16,7 +16,7 @@ from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function, is
 from gradcli.ops.special.gamma import in_sympy, next_order
 from gradcli.ops.text import ATOM, SUM, TERM, Piece
 
-_FAR = 1e18  # where the first term of an asymptotic series is all that counts
+_FAR = 1e18
 _SIZES = (30, 4)  # of parameters of which SciPy keeps its digits, if they are halves
 _LARGEST = 100  # of parameters, above which sums do not end
 
@@ -36,20 +36,17 @@ def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float], n: in
         factor = _factor(above, below, n)
         larger = tuple(a + n for a in above)
         return factor * _hypergeometric(x, larger, (below[0] + n,)) if factor else 0.0 * x
-    size, scipy = _SIZES[len(above) - 1], getattr(special, f"hyp{len(above)}f1")
-    if not all(0 < p <= size and p % 0.5 == 0 for p in (*above, *below)):
-        tame = all(0 < p <= 4 for p in above + below)  # then it adds up positive terms from 0 on
-        inside = np.greater_equal(x, 0) & np.less_equal(x, 0.9 if tame else -1)
-        rest = _by_mpmath(np.where(inside, np.nan, x), above, below)
-        return np.where(inside, scipy(*above, *below, np.where(inside, x, 0.0)), rest)[()]
-    near = scipy(*above, *below, np.clip(x, -_FAR, 1000.0))
-    if len(above) == 2:
-        far = np.less(x, -800.0)
-        rest = _by_mpmath(np.where(far, x, np.nan), above, below) if far.any() else np.nan
-        return np.where(far | np.greater(x, 1), rest, near)[()]
-    a, b = *above, *below
-    limit = float(special.gamma(b) / special.gamma(b - a)) * np.maximum(np.abs(x), 1) ** -a
-    return np.where(np.less(x, -_FAR), limit, near)[()]
+    # small halves, or where it adds up positive terms
+    gauss, parameters = len(above) == 2, (*above, *below)
+    if all(0 < p <= _SIZES[gauss] and p % 0.5 == 0 for p in parameters):
+        low, high = (-800.0, 1.0) if gauss else (-_FAR, 1000.0)
+    else:
+        low, high = 0.0, 0.9 if all(0 < p <= 4 for p in parameters) else -1.0
+    inside = np.greater_equal(x, low) & np.less_equal(x, high)
+    near = getattr(special, f"hyp{len(above)}f1")(*parameters, np.where(inside, x, 0.0))
+    if inside.all():
+        return near
+    return np.where(inside, near, _by_mpmath(np.where(inside, np.nan, x), above, below))[()]
 
 
 def _by_mpmath(x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:

@@ -1,17 +1,16 @@
 """Error functions, and incomplete gamma and beta functions with their derivatives by all
-parameters, to any order.
+parameters.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops import extended
+from gradcli.errors import ArgumentError
 from gradcli.ops.constants import (
     HALF_SQRT_PI,
     PI,
@@ -23,7 +22,7 @@ from gradcli.ops.constants import (
 from gradcli.ops.elementwise.exponential import exp, exp_square, log, log1p, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import clip, equal, greater, isnan, less, minimum, where
 from gradcli.ops.registry import Function, OfSciPy, Op, declare, elementwise, function
-from gradcli.ops.special.gamma import betaln, digamma, in_sympy, lgamma, polygamma
+from gradcli.ops.special.gamma import betaln, digamma, in_sympy, lgamma
 
 erf = elementwise(
     "erf", "x", OfSciPy("erf"), "erf", lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
@@ -45,56 +44,10 @@ erfi = elementwise(
     carries=(),
 )
 
-_TERMS = 200  # of a continued fraction, at its slowest for x = 1
-
-
-def _erfcx(x: Any, n: int) -> Any:
-    from scipy import special
-
-    x = np.asarray(x)
-    before, near = (
-        np.full(x.shape, float(TWO_BY_SQRT_PI), dtype=x.dtype),
-        special.erfcx(np.minimum(x, 1.0)),
-    )
-    for k in range(1, n + 1):
-        before, near = near, before / (2 * k) - x / k * near
-    far, ratio = special.erfcx(np.maximum(x, 1.0)), np.zeros_like(x)
-    for k in range(_TERMS if n and np.any(x > 1) else 0, 0, -1):
-        ratio = 1 / (
-            2 * np.maximum(x, 1.0) + 2 * (k + 1) * ratio
-        )  # of the k-th integral to the one before it
-        far = far * ratio if k <= n else far
-    return np.where(x > 1, far, near)[()]
-
-
-def _erfcx_by_steps(m: Any, x: Any, n: int) -> Any:
-    before, value = 2 / m.sqrt(m.pi), m.exp(x * x) * m.erfc(x)
-    for k in range(1, n + 1):
-        before, value = value, before / (2 * k) - x / k * value
-    return value
-
-
-def _erfcx_reference(m: Any, x: Any, n: int) -> Any:
-    with m.workprec(m.prec + (n + 1) * max(0, 4 * m.mag(x))):
-        value = _erfcx_by_steps(m, x, n)
-    return +value
-
-
-erfcx_integral: Op = elementwise(
-    "erfcx_integral", "x", _erfcx, _erfcx_reference, lambda out, x, n: -2 * (n + 1) * erfcx_integral(x, n=n + 1),
-    symbolic=_erfcx_by_steps, static={"n": 1}, public=False, ulps=500,
-    written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
-    latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} "
-    r"\operatorname{{erfcx}}\left({x}\right)\right)"},
-    doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives "
-    "never cancel.",
-    carries=(),
-)
-
 
 @function(
-    forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
-    carries=(),
+    forward=OfSciPy("erfcx"), partials=(lambda out, x: where(equal(out, 0), 0.0, 2 * x * out - TWO_BY_SQRT_PI),), saves="x out",
+    backward="SpecialErfcx", ulps=600, carries=(),
 )
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""
@@ -112,29 +65,16 @@ erfinv = elementwise(
 # -- Voigt's profile -----------------------------------------------------------------------------
 
 
-_FAR = 30.0  # where terms of the asymptotic series of the Faddeeva function have all digits
-
-
 def _faddeeva(x: Any, y: Any, n: int, imaginary: int) -> Any:
-    """A part of a derivative of exp(-z**2)*erfc(-i*z): by recurrence, and far out, where that
-    cancels, by the asymptotic series (DLMF 7.12.1).
-    """
+    """A part of a derivative of exp(-z**2)*erfc(-i*z), by recurrence."""
     from scipy import special
 
     z = np.add(x, 1j * np.asarray(y))
-    far = np.abs(z) > _FAR
-    near = np.where(far, 0, z)
-    found = [special.wofz(near)]
+    found = [special.wofz(z)]
     for k in range(n):
         constant = 0 if k else 2j / math.sqrt(math.pi)
-        found.append(constant - 2 * near * found[k] - 2 * k * found[k - 1])
-    inverse = 1 / np.where(far, z, 1)
-    series, term = np.zeros_like(z), 1j * inverse ** (n + 1) / math.sqrt(math.pi)
-    for k in range(10):
-        series = series + term * math.perm(2 * k + n, n) * (-1) ** n
-        term = term * (k + 0.5) * inverse * inverse
-    whole = np.where(far, series, found[-1])
-    part = np.where(np.less(y, 0), np.nan, whole.imag if imaginary else whole.real)
+        found.append(constant - 2 * z * found[k] - 2 * k * found[k - 1])
+    part = np.where(np.less(y, 0), np.nan, found[n].imag if imaginary else found[n].real)
     return part.astype(np.result_type(x, y, np.float32))[()]
 
 
@@ -169,13 +109,7 @@ def _faddeeva_in_numpy(shapes: Any, n: int, imaginary: int) -> str:
 
 def _faddeeva_rounds(m: Any, out: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
     """A part has the error of the whole, which the recurrence takes further for each derivative."""
-    size = m.abs(x) + m.abs(y) + 1.0
-    return (
-        100
-        * math.factorial(n + 1)
-        * (m.minimum(size, 2 * _FAR) / size)
-        * (m.minimum(size, 2 * _FAR) ** n)
-    )
+    return 100 * math.factorial(n + 1) * (m.abs(x) + m.abs(y) + 1.0) ** (n - 1)
 
 
 faddeeva: Op = elementwise(
@@ -208,28 +142,13 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 # -- Probabilities: the normal distribution, log-odds, entropy -----------------------------------
 
 
-def _ndtr(x: Any) -> Any:
-    from scipy import special
-
-    tail = exp_square(x, c=-0.5) * special.erfcx(np.maximum(-np.asarray(x), 0) / float(SQRT_2)) / 2
-    return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
-
-
 def _log_ndtr_reference(m: Any, x: Any) -> Any:
     tail = m.erfc(abs(x) / m.sqrt(2)) / 2
     return m.log1p(-tail) if x > 0 else m.log(tail)
 
 
-def _log_ndtr(x: Any) -> Any:
-    from scipy import special
-
-    x = np.asarray(x)
-    tail = np.log(special.erfcx(np.maximum(-x, 0) / float(SQRT_2)) / 2) - x * x / 2
-    return np.where(np.less(x, -1), tail, np.log1p(-_ndtr(-np.maximum(x, -1))))[()]
-
-
 @function(
-    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
+    forward=OfSciPy("ndtr"), partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
     numpy="special.ndtr({0})",
 )
 def ndtr(x: Any) -> Any:
@@ -238,7 +157,7 @@ def ndtr(x: Any) -> Any:
 
 
 log_ndtr = elementwise(
-    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
+    "log_ndtr", "x", OfSciPy("log_ndtr"), _log_ndtr_reference,
     # beyond 1 without the overflow of erfcx
     lambda out, x: where(
         greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
@@ -287,7 +206,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 
 @function(
     forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
-    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233),
+    domain="x >= 0", backward="SpecialEntr", ulps=3, carries=(0.0, 0.36787944117144233),
 )
 def entr(x: Any) -> Any:
     """-x*log(x), and 0 at x = 0, where the derivative is infinite."""
@@ -303,27 +222,8 @@ declare("""
 # -- Incomplete gamma and beta functions ---------------------------------------------------------
 
 
-# -- How a value is differentiated by parameters in floats: an integral of the density's derivative.
-
-
-def _factor(slope: Function, n: int, k: int = 0) -> Any:
-    """Return what n derivatives by one parameter and k by another multiply exp(f) by; those of f
-    are ``slope(i, j)``.
-    """
-    if n:
-        return sum(
-            math.comb(n - 1, p)
-            * math.comb(k, q)
-            * _factor(slope, n - 1 - p, k - q)
-            * slope(p + 1, q)
-            for p in range(n)
-            for q in range(k + 1)
-        )
-    return (
-        sum(math.comb(k - 1, q) * _factor(slope, 0, k - 1 - q) * slope(0, q + 1) for q in range(k))
-        if k
-        else 1.0
-    )
+# -- How a value is differentiated by a parameter in floats: an integral of the density's
+# derivative. There are none of these by a parameter again.
 
 
 _STEP = 1 / 8
@@ -341,19 +241,14 @@ def _integral(integrand: Function, scale: Any) -> Any:
     )
 
 
-def _psi(n: int, x: Any) -> Any:
-    return polygamma(x, n=n) if n else digamma(x)
+def _refuse_second(name: str) -> Function:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise ArgumentError(f"{name} has no second derivatives by its parameters")
+
+    return refuse
 
 
-def _gamma_slope(a: Any) -> Callable[[Any], Function]:
-    """Derivatives by a of the density's logarithm, where that of x is given: the others are the
-    same at all points, and computed once.
-    """
-    psi = cache(lambda n: _psi(n, a))
-    return lambda logarithm: lambda i, _: (logarithm if i == 1 else 0.0) - psi(i - 1)
-
-
-def _gammainc(a: Any, x: Any, n: int) -> Any:
+def _gammainc(a: Any, x: Any) -> Any:
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
@@ -361,20 +256,16 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
         return outside[()]
     a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
     far = x > a + 1
-    low, high, front, slope = (
-        np.where(far, 0.5 * a, x),
-        np.where(far, x, a + 2),
-        lgamma(a),
-        _gamma_slope(a),
-    )
+    low, high = np.where(far, 0.5 * a, x), np.where(far, x, a + 2)
+    front, middle = lgamma(a), digamma(a)
 
     def below(u: Any) -> Any:  # in place of the integrand's x stands low*exp(-u)
         logarithm = np.log(low) - u
-        return np.exp(a * logarithm - np.exp(logarithm) - front) * _factor(slope(logarithm), n)
+        return np.exp(a * logarithm - np.exp(logarithm) - front) * (logarithm - middle)
 
     def beyond(u: Any) -> Any:
         logarithm = np.log(high + u)
-        return np.exp((a - 1) * logarithm - high - u - front) * _factor(slope(logarithm), n)
+        return np.exp((a - 1) * logarithm - high - u - front) * (logarithm - middle)
 
     found = np.where(far, -_integral(beyond, high / (high + a)), _integral(below, 1 / (a + low)))
     return np.where(inside, found, outside)[()]
@@ -442,74 +333,48 @@ def _density_in_sympy(sign: int) -> Any:
     return slope
 
 
-def gamma_density(a: Any, x: Any, n: int = 0) -> Any:
-    """The n-th derivative by a of x**(a - 1) e**-x/gamma(a)."""
-    density = exp(xlogy(a - 1, x) - x - lgamma(a))
-    return density * _factor(_gamma_slope(a)(log(x)), n) if n else density
+def gamma_density(a: Any, x: Any) -> Any:
+    """x**(a - 1) e**-x/gamma(a)."""
+    return exp(xlogy(a - 1, x) - x - lgamma(a))
 
 
+_gamma_in_sympy = in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1))
 gammainc_slope: Op = elementwise(
-    "gammainc_slope", "a x", _gammainc, _gammainc_reference,
-    lambda out, a, x, n: gammainc_slope(a, x, n=n + 1), lambda out, a, x, n: gamma_density(a, x, n),
-    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), static={"n": 1}, public=False, ulps=4000,
-    domain="a > 0 and x >= 0", doc="The n-th derivative of gammainc(a, x) by a.",
+    "gammainc_slope", "a x", _gammainc, partial(_gammainc_reference, n=1),
+    _refuse_second("gammainc"), lambda out, a, x: gamma_density(a, x) * (log(x) - digamma(a)),
+    symbolic=partial(_gamma_in_sympy, n=1), public=False, ulps=4000,
+    domain="a > 0 and x >= 0", doc="The derivative of gammainc(a, x) by a.",
 )
-
-
-@function(
-    forward=OfSciPy("gammainc"), partials=(lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x)), ulps=200,
-    domain="a > 0 and x >= 0", carries=((0.0,), (0.0,)),
+gammainc: Op = elementwise(
+    "gammainc", "a x", OfSciPy("gammainc"), _gammainc_reference,
+    lambda out, a, x: gammainc_slope(a, x), lambda out, a, x: gamma_density(a, x),
+    symbolic=_gamma_in_sympy, ulps=200, domain="a > 0 and x >= 0",
+    doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x. >>> gammainc(a, x)",
+    carries=((0.0,), (0.0,)),
 )
-def gammainc(a: Any, x: Any) -> Any:
-    """The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.
-
-    >>> gammainc(a, x)
-    """
-    return gammainc_slope(a, x, n=0)
-
-
 gammaincc: Op = elementwise(
     "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
-    lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
+    lambda out, a, x: -gammainc_slope(a, x), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x). >>> gammaincc(a, x)",
     carries=((0.0,), (0.0,)),
 )
 
 
-def _beta_slope(a: Any, b: Any) -> Callable[[Any, Any], Function]:
-    """Derivatives by a and b of the density's logarithm, where those of x and 1 - x are given: the
-    others are computed once.
-    """
-
-    @cache
-    def same(i: int, j: int) -> Any:
-        found = _psi(i + j - 1, a + b)
-        if not j:
-            found = found - _psi(i - 1, a)
-        return found if i else found - _psi(j - 1, b)
-
-    def at(logarithm: Any, rest: Any) -> Function:
-        own = {(1, 0): logarithm, (0, 1): rest}
-        return lambda *orders: same(*orders) + own[orders] if orders in own else same(*orders)
-
-    return at
-
-
-def _below(n: int, k: int, a: Any, b: Any, x: Any) -> Any:
+def _below(a: Any, b: Any, x: Any, by: int) -> Any:
     """The derivative of the incomplete beta function where x is below its mean."""
-    front, slope = betaln(a, b), _beta_slope(a, b)
+    front, middle = betaln(a, b), digamma(a + b) - digamma(b if by else a)
 
     def integrand(u: Any) -> Any:  # in place of the integrand's x stands x*exp(-u)
         logarithm, rest = np.log(x) - u, np.log(1 - x - x * np.expm1(-u))
-        return np.exp(a * logarithm + (b - 1) * rest - front) * _factor(
-            slope(logarithm, rest), n, k
+        return np.exp(a * logarithm + (b - 1) * rest - front) * (
+            (rest if by else logarithm) + middle
         )
 
     return _integral(integrand, 1 / (a + (b + 1) * x / (1 - x)))
 
 
-def _betainc(a: Any, b: Any, x: Any, n: int, k: int) -> Any:
+def _betainc(a: Any, b: Any, x: Any, by: int) -> Any:
     a, b, x = np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x)))
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     outside = np.where((x == 0) | (x == 1), 0.0, np.nan)
@@ -517,8 +382,8 @@ def _betainc(a: Any, b: Any, x: Any, n: int, k: int) -> Any:
         return outside[()]
     a, b, safe = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
     low = safe <= (a + 1) / (a + b + 2)
-    below = _below(n, k, a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)))
-    beyond = -_below(k, n, b, a, np.where(low, 0.5 * (b + 1) / (a + b + 2), 1 - safe))
+    below = _below(a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)), by)
+    beyond = -_below(b, a, np.where(low, 0.5 * (b + 1) / (a + b + 2), 1 - safe), 1 - by)
     return np.where(inside, np.where(low, below, beyond), outside)[()]
 
 
@@ -553,37 +418,31 @@ def _beta_in_sympy(s: Any, function: Any, values: Any, orders: Any) -> Any:
     return s.diff(s.exp(logarithm), a, orders[0], b, orders[1]).subs({a: p, b: q})
 
 
-def beta_density(a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
-    """The derivative by a and b, n and k times, of x**(a - 1) (1 - x)**(b - 1)/beta(a, b)."""
-    density = exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
-    return density * _factor(_beta_slope(a, b)(log(x), log1p(-x)), n, k) if n or k else density
+def beta_density(a: Any, b: Any, x: Any) -> Any:
+    """x**(a - 1) (1 - x)**(b - 1)/beta(a, b)."""
+    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
+def _beta_density_slope(out: Any, a: Any, b: Any, x: Any, by: int) -> Any:
+    logarithm, own = (log1p(-x), b) if by else (log(x), a)
+    return beta_density(a, b, x) * (logarithm + digamma(a + b) - digamma(own))
+
+
+_beta_by_sympy = in_sympy("betainc", _betainc_reference, _beta_in_sympy)
 betainc_slope: Op = elementwise(
-    "betainc_slope", "a b x", _betainc, _betainc_reference,
-    lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n + 1, k=k), lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n, k=k + 1),
-    lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
-    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, public=False,
-    ulps=4000,
-    domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a and b, "
-    "n and k times.",
+    "betainc_slope", "a b x", _betainc, lambda m, a, b, x, by: _betainc_reference(m, a, b, x, 1 - by, by),
+    _refuse_second("betainc"), _refuse_second("betainc"), _beta_density_slope,
+    symbolic=lambda s, a, b, x, by: _beta_by_sympy(s, a, b, x, n=1 - by, k=by), static={"by": 0}, public=False, ulps=4000,
+    domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a, or by b.",
 )
-
-
-@function(
-    forward=OfSciPy("betainc"),
-    partials=(
-        lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
-        lambda out, a, b, x: beta_density(a, b, x),
-    ),
-    ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)),
+betainc: Op = elementwise(
+    "betainc", "a b x", OfSciPy("betainc"), _betainc_reference,
+    lambda out, a, b, x: betainc_slope(a, b, x, by=0), lambda out, a, b, x: betainc_slope(a, b, x, by=1),
+    lambda out, a, b, x: beta_density(a, b, x),
+    symbolic=_beta_by_sympy, ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)),
+    doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x. "
+    ">>> betainc(a, b, x)",
 )
-def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.
-
-    >>> betainc(a, b, x)
-    """
-    return betainc_slope(a, b, x, n=0, k=0)
 
 
 declare("""

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops import extended
-from gradcli.ops.carrying import logarithm, steady
+from gradcli.ops.carrying import steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
-from gradcli.ops.elementwise.trigonometric import cos, cosh, sinh
+from gradcli.ops.elementwise.trigonometric import cos, cosh, sin, sinh
 from gradcli.ops.registry import (
     REQUIRED,
     Kink,
@@ -32,7 +31,8 @@ from gradcli.ops.registry import (
     nodes_for,
 )
 from gradcli.ops.special.gamma import gamma, in_sympy, lgamma, next_order
-from gradcli.ops.special.hypergeometric import hypergeometric
+from gradcli.ops.special.hypergeometric import hypergeometric, spherical_jn
+from gradcli.ops.text import ATOM
 
 
 @function(
@@ -64,7 +64,6 @@ lambertw: Op = elementwise(
     ulps=64,
     domain="x > -0.367879",
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
-    carries=(-0.36787944117144233, 0.0),
     numpy="special.lambertw({0}, {k}).real",
 )
 
@@ -198,20 +197,16 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
     u = x * np.pi if turns else x
     sin, cos = half_turns(x) if turns else (np.sin(u), np.cos(u))
     size = np.where(u == 0, 1, u)
-    far = np.where(u == 0, 1, sin) / size
-    for k, trigonometric in zip(range(1, n + 1), (cos, -sin, -cos, sin) * n, strict=False):
-        far = (trigonometric - k * far) / size
-    inner = np.clip(u, -float(n), float(n))
-    powers = range((n + 1) // 2, (n + 1) // 2 + 20 + 2 * n)
-    near = sum(
-        (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - n)) * inner ** (2 * k - n) for k in powers
-    )
-    return np.where(np.isinf(x), 1 / np.abs(u), np.where(np.abs(u) <= n, near, far))[()]
+    found = np.where(u == 0, 1, sin) / size
+    if n:
+        near = 1.0 + 0 * u
+        for k in range(12, 0, -1):
+            near = 1 - u * u * near / (2.0 * k * (2.0 * k + 3))
+        found = np.where(np.abs(u) <= 1, -u / 3 * near, (cos - found) / size)
+    return np.where(np.isinf(x), 0.0, found)[()]
 
 
 def _quotient_in_numpy(shapes: Any, n: int, turns: bool) -> str:
-    if n > 1:
-        return ""
     if n:
         return f"_sine_slope({math.pi!r} * {{0:atom}})" if turns else "_sine_slope({0})"
     return "np.sinc({0})" if turns else f"np.sinc({{0:atom}} / {math.pi!r})"
@@ -223,13 +218,11 @@ def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
     if (enclosed := getattr(m, "sine_quotient", None)) is not None:
         return enclosed(m.pi * x if turns else x, n)
     if x == 0:
-        return m.cospi(m.mpf(n) / 2) / (n + 1)
-    with m.workprec(m.prec + (n + 2) * max(0, -m.mag(x)) + 10 * n):
+        return m.mpf(1 - n)
+    with m.workprec(m.prec + (n + 2) * max(0, -m.mag(x)) + 10):
         u = m.pi * x if turns else x
         sin, cos = (m.sinpi(x), m.cospi(x)) if turns else (m.sin(x), m.cos(x))
-        value = sin / u
-        for k in range(1, n + 1):
-            value = ((cos, -sin, -cos, sin)[(k - 1) % 4] - k * value) / u
+        value = (cos - sin / u) / u if n else sin / u
     return +value
 
 
@@ -244,9 +237,17 @@ def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
     )
 
 
+def _quotient_slope(out: Any, x: Any, n: int, turns: bool) -> Any:
+    scale = PI if turns else 1.0
+    if not n:
+        return sine_quotient(x, n=1, turns=turns) * scale
+    second = spherical_jn(x * scale, n=2)
+    return (2 * second - sine_quotient(x, n=0, turns=turns)) / 3 * scale
+
+
 sine_quotient: Op = elementwise(
     "sine_quotient", "x", _quotient, _quotient_reference,
-    lambda out, x, n, turns: sine_quotient(x, n=n + 1, turns=turns) * (PI if turns else 1), symbolic=_quotient_symbolic,
+    _quotient_slope, symbolic=_quotient_symbolic,
     static={"n": 0, "turns": False}, public=False, ulps=8,
     written={
         (0, False): "sinc({x:atom}/pi)", (1, False): "((cos({x}) - sinc({x:atom}/pi))/{x:atom})",
@@ -257,15 +258,14 @@ sine_quotient: Op = elementwise(
         (1, True): r"\frac{{\cos\left(\pi {x:atom}\right) - "
         r"\operatorname{{sinc}}\left({x}\right)}}{{\pi {x:atom}}}",
     },
-    doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
-    carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
+    doc="sin(u)/u at u = x, or at u = pi*x, which counts half turns; or its derivative by u (n = 1).",
     numpy=_quotient_in_numpy,
 )
 
 
 @function(
     forward=lambda x: _quotient(x, 0, True), partials=(lambda out, x: sine_quotient(x, n=1, turns=True) * PI,),
-    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
+    ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
 )
 def sinc(x: Any) -> Any:
     """sin(pi*x)/(pi*x), and 1 at x = 0.
@@ -297,24 +297,23 @@ def _integral(name: str, family: str, place: int, partial: Any, doc: str, **reco
 
 si = _integral(
     "Si", "sici", 0, lambda out, x: sine_quotient(x, n=0), "The sine integral, of sin(t)/t from 0 "
-    "to x.", ulps=4, carries=steady,
+    "to x.", ulps=4,
 )
 ci = _integral(
     "Ci", "sici", 1, lambda out, x: cos(x) / x, "The cosine integral, of cos(t)/t from infinity "
-    "to x.", ulps=400, carries=logarithm,
+    "to x.", ulps=400,
 )
 shi = _integral(
     "Shi", "shichi", 0, lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
-    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, carries=(),
+    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
 )
 chi = _integral(
     "Chi", "shichi", 1, lambda out, x: cosh(x) / x,
-    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, carries=(0.0,),
+    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
 )
 ei = elementwise(
     "Ei expi", "x", OfSciPy("expi"), "ei", lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
-    carries=(0.0,),
 )
 
 
@@ -337,7 +336,6 @@ expn: Op = elementwise(
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program "
     "the order comes first. >>> expn(2, x)",
-    carries=(0.0,),
     numpy="special.expn({n}, {0})",
 )
 
@@ -383,8 +381,6 @@ def _bessel(
                 f"{name}: the order must be a number, not an array",
                 help=f"stack [{name}(0, x), {name}(1, x)]",
             )
-        if not math.isfinite(v):
-            raise ArgumentError(f"{name}: the order must be finite, not {v}")
         return forward(v, x)
 
     forward = OfSciPy(name)
@@ -417,7 +413,6 @@ def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
 
 jv = _bessel(
     "jv", "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500, rounding=_out_of_phase,
-    carries=lambda m, out, x, e, v: e * 1.0 if v == int(v) else None,
     domain="x >= 0, or v an integer",
 )
 yv = _bessel(
@@ -429,13 +424,11 @@ iv = _bessel(
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an "
     "integer", ulps=16,
-    carries=(0.0,),
 )
 kv = _bessel(
     "kv", "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
-    carries=(0.0,),
 )
 
 
@@ -461,27 +454,13 @@ def i1(x: Any) -> Any:
     return iv(x, v=1)
 
 
-def _i0e_slope_slope(out: Any, x: Any, n: int) -> Any:
-    return -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1)
+def _i0e_slope(out: Any, x: Any) -> Any:
+    return i1e(x) - sign(x) * out
 
 
 @function(
-    partials=(_i0e_slope_slope,), public=False, ulps=100,
-    symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
-    written={(1,): "(i0e({x}) - i1e({x}))"},
-    latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - "
-    r"\operatorname{{i1e}}\left({x}\right)\right)"},
-    carries=(),
-    torch=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
-)
-def i0e_slope(x: Any, *, n: int = 1) -> Any:
-    """The n-th derivative of exp(-x)*i0(x) but for its factor: nothing cancels at large x."""
-    return hypergeometric(-2 * x, above=(n + 0.5,), below=(n + 1.0,))
-
-
-@function(
-    forward=OfSciPy("i0e"), partials=(lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1),), kinks=Kink(lambda x: x == 0, "x = 0", "0"),
-    backward="SpecialI0E", ulps=12, carries=(0.0,),
+    forward=OfSciPy("i0e"), partials=(_i0e_slope,), kinks=Kink(lambda x: x == 0, "x = 0", "0"),
+    backward="SpecialI0E", saves="x out", ulps=12, carries=(0.0,),
 )
 def i0e(x: Any) -> Any:
     """exp(-abs(x))*i0(x), without overflow."""
@@ -489,7 +468,7 @@ def i0e(x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("i1e"), partials=(lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x),), backward="SpecialI1E",
+    forward=OfSciPy("i1e"), partials=(lambda out, x: where(equal(x, 0), 0.5, i0e(x) - sign(x) * out - out / x),), backward="SpecialI1E",
     saves="x out", ulps=16, carries=(-1.5451371173815606, 1.5451371173815606),
 )
 def i1e(x: Any) -> Any:
@@ -509,4 +488,103 @@ declare("""
         y1 bessel_y1 = yv(x; v=1)
         k0 modified_bessel_k0 = kv(x; v=0)
         k1 modified_bessel_k1 = kv(x; v=1)
+""")
+
+
+# -- Airy's functions and Fresnel's integrals, which oscillate ever faster ------------------------
+
+
+_LEFT, _RIGHT = -1e5, 103.0  # between which SciPy has values of Airy's functions
+
+
+def _airy(x: Any, n: int, second: int) -> Any:
+    from scipy import special
+
+    near = special.airy(np.clip(x, _LEFT, _RIGHT))[2 * second + n]
+    limit = math.inf if second else -0.0 if n else 0.0
+    far = np.vectorize(partial(_far_left, n=n, second=second), otypes=[np.asarray(near).dtype])
+    left = np.less(x, _LEFT)
+    waves = far(np.where(left, x, np.nan)) if left.any() else np.nan
+    return np.where(left, waves, np.where(np.greater(x, _RIGHT), limit, near))[()]
+
+
+def _far_left(x: float, n: int, second: int) -> float:
+    """Two terms of the asymptotic series, of a phase with all of its digits (DLMF 9.7.9)."""
+    from mpmath import cos, mpf, pi, root, sin, sqrt, workprec
+
+    if not math.isfinite(x):
+        return math.nan
+    with workprec(80 + 2 * math.frexp(x)[1]):
+        z = -mpf(x)
+        phase = 2 * z * sqrt(z) / 3
+        c, s = cos(phase - pi / 4), sin(phase - pi / 4)
+        waves = ((s, -c), (c, s)) if n else ((c, s), (-s, c))
+        wave, beside = waves[second]
+        term = mpf(-7 if n else 5) / 72 / phase
+        size = root(z, 4) if n else 1 / root(z, 4)
+        return float(size / sqrt(pi) * (wave + beside * term))
+
+
+def _airy_reference(m: Any, x: Any, n: int, second: int) -> Any:
+    return (m.airybi if second else m.airyai)(x, n)
+
+
+def _airy_slope(s: Any, function: Any, values: Any, orders: Any) -> Any:
+    n, second = orders
+    return values[0] * function(*values, 0, second) if n else function(*values, 1, second)
+
+
+def _airy_rounds(m: Any, out: Any, x: Any, n: int, second: int) -> Any:
+    """SciPy's phase, and its exponent, have the rounding of the power 3/2 of the operand."""
+    size = m.abs(x) + 1.0
+    power = size * m.sqrt(size)
+    wave = m.sqrt(m.sqrt(size)) if n else 1.0 / m.sqrt(m.sqrt(size))
+    waves = m.where(m.less(x, _LEFT), 4.0, 400.0 + 8 * power) * wave
+    return m.where(m.less(x, 0.0), waves, (200 + 8 * power) * m.abs(out))
+
+
+airy_function: Op = elementwise(
+    "airy_function", "x", _airy, _airy_reference,
+    lambda out, x, n, second: x * airy_function(x, n=0, second=second) if n else airy_function(x, n=1, second=second),
+    static={"n": 0, "second": 0}, public=False, ulps=400, rounding=_airy_rounds,
+    written=lambda x, n, second: (f"airy({x})[{2 * second + n}]", ATOM),
+    latex=lambda x, n, second: (rf"\operatorname{{{'Bi' if second else 'Ai'}}}{n * chr(39)}\left({x}\right)", ATOM),
+    numpy=lambda shapes, n, second: f"special.airy({{0}})[{2 * second + n}]",
+    symbolic=in_sympy("airy_function", _airy_reference, _airy_slope),
+    doc="Airy's function Ai, or Bi, or the derivative of one.",
+)
+
+
+@function(results="Ai Aip Bi Bip")
+def airy(x: Any) -> Any:
+    """Airy's functions and their derivatives: Ai, Ai', Bi, Bi'.
+
+    >>> airy(x)[0]
+    """
+    return tuple(airy_function(x, n=n, second=second) for second in (0, 1) for n in (0, 1))
+
+
+_FRESNEL = OfSciPy("fresnel")
+fresnel_integral: Op = elementwise(
+    "fresnel_integral", "x", lambda x, cosine: _FRESNEL(x)[cosine], lambda m, x, cosine: (m.fresnelc if cosine else m.fresnels)(x),
+    lambda out, x, cosine: (cos if cosine else sin)(PI * (x * x) / 2), static={"cosine": 0}, public=False,
+    rounding=lambda m, out, x, cosine: 60 * m.abs(out) + 4 * m.abs(x), carries=steady, ulps=60,
+    written={(0,): "fresnel({x})[0]", (1,): "fresnel({x})[1]"}, latex={(0,): r"S\left({x}\right)", (1,): r"C\left({x}\right)"},
+    numpy="special.fresnel({0})[{cosine}]",
+    doc="Fresnel's integral of the sine or cosine of pi*t**2/2 from 0 to x.",
+)
+
+
+@function(results="S C")
+def fresnel(x: Any) -> Any:
+    """Fresnel's integrals of sin(pi*t**2/2) and of cos(pi*t**2/2) from 0 to x.
+
+    >>> fresnel(x)[1]
+    """
+    return (fresnel_integral(x, cosine=0), fresnel_integral(x, cosine=1))
+
+
+declare("""
+    numpy:
+        airy fresnel(x|z)
 """)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import re
 import shlex
 import shutil
 import signal
@@ -26,7 +25,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import NativeError, text_lines
+from gradcli.errors import NativeError
 from gradcli.storage.cache import NATIVE, digest
 
 # -- What compilers are told: flags with which loops are as fast as the processor, and NaN,
@@ -154,37 +153,24 @@ def run_compiler(
                 _end(started)
     if started.returncode:
         raise UnusableError(
-            _complaint(said) or f"it ends with code {started.returncode} and says nothing"
+            said.strip()[:2000] or f"it ends with code {started.returncode} and says nothing"
         )
     return said
 
 
 @contextmanager
-def folder_for_a_while(*elsewhere: Path) -> Iterator[Path]:
-    """A private folder that is removed in any case: among the system's temporary ones, or else in
-    one of these. Raises UnusableError.
-    """
-    made = None
-    for where in (None, *elsewhere):
-        try:
-            made = tempfile.mkdtemp(prefix=".gradcli.", dir=where)
-            break
-        except OSError as error:
-            problem = error.strerror or str(error)
-    if made is None:
-        raise UnusableError(f"no temporary folder can be made: {problem}")
+def _folder() -> Iterator[Path]:
+    """A private folder that is removed in any case. Raises UnusableError."""
+    try:
+        made = tempfile.mkdtemp(prefix=".gradcli.")
+    except OSError as error:
+        raise UnusableError(f"no temporary folder can be made: {error.strerror or error}") from None
     # by hand: what tempfile has for this would also remove it at the end of a process that was
     # forked meanwhile
     try:
         yield Path(made)
     finally:
         shutil.rmtree(made, ignore_errors=True)
-
-
-def _complaint(said: str) -> str:
-    """The lines that tell what is wrong, of all that a compiler says."""
-    lines = [line.strip() for line in text_lines(said) if line.strip()]
-    return "; ".join(([line for line in lines if "error" in line.lower()] or lines)[:5])[:2000]
 
 
 def _end(started: subprocess.Popen[str]) -> None:
@@ -211,12 +197,6 @@ class Compiler(NamedTuple):
     version: str  # as it says itself
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
-
-    @property
-    def short(self) -> str:
-        """In a word, as in names of files: gcc-12.2.0."""
-        number = re.search(r"\d+(\.\d+)+", self.version)
-        return f"{self.kind}-{number[0] if number else '0'}"
 
 
 def find_compiler() -> Compiler | None:
@@ -344,7 +324,7 @@ def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
 
     Raises UnusableError, each time in the same words.
     """
-    key = f"{compiler.short}-{digest(repr((_FORMAT, _system(), compiler, source)).encode())}"
+    key = f"{compiler.kind}-{digest(repr((_FORMAT, _system(), compiler, source)).encode())}"
     if key not in _loaded:
         with _locks.setdefault(key, Lock()):  # another thread may be at it
             if key in _failed:
@@ -378,8 +358,7 @@ def _compile(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
     """Compile and load: from the cache, where there is one, since temporary folders may be mounted
     so that nothing runs from there.
     """
-    where = NATIVE.own_folder(make=True)
-    with folder_for_a_while(*[where] if where is not None else []) as place:
+    with _folder() as place:
         made = place / "made.so"
         command = [
             *compiler.command,

@@ -72,13 +72,3 @@ static double xlog1py(double x, double y) {
 static double entr(double x) {
     return choose(x < 0, -INFINITY, choose(x == 0, 0, -x * log(x)));
 }
-
-
-static double asech(double x) {
-    return log1p((1 - x + sqrt((1 - x) * (1 + x))) / x);
-}
-
-
-static double acoth(double x) {
-    return copysign(log1p(2 / (fabs(x) - 1)) / 2, x);
-}

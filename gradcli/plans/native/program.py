@@ -17,11 +17,10 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.axes import LARGEST, SMALLEST
 from gradcli.ops.calling.inputs import BOOL, FLOAT, numpy_dtype
 from gradcli.ops.text import number_in_c
-from gradcli.plans.blocks import places
 from gradcli.plans.index_form import Axes, Axis, Item, fold_of
 from gradcli.plans.native.compiler import library
 from gradcli.plans.nests import Layout, Nest, Stage
-from gradcli.plans.threads import in_turn, together
+from gradcli.plans.threads import together
 
 # -- Text of C inside of a nest: lines, names of arrays and values, and where entries lie ---------
 
@@ -399,7 +398,7 @@ class NestWriter(Body):
             for slot in self.slots(item.axes):
                 name = self.buffers[item, self.key(item.axes, slot)] = self.new("b")
                 declared.append(("_Bool" if item.kind == BOOL else "real", name, size))
-        begins = places([_ENTRY * size for _, _, size in declared])
+        begins = _places([_ENTRY * size for _, _, size in declared])
         self.has_memory = bool(declared)
         if declared:
             self.add(f"char *const memory = __builtin_malloc({begins[-1]});")
@@ -477,6 +476,21 @@ class NestWriter(Body):
             sum_.end()
 
 
+_LINE = 64  # bytes of a cache line
+
+
+def _places(sizes: list[int]) -> list[int]:
+    """Return where buffers of these sizes in bytes begin, and where the last one ends.
+
+    They begin in cache lines of their own, at different distances from the start of a page: what is
+    stored in one is not taken for what is loaded from another.
+    """
+    begins = [0]
+    for size in sizes:
+        begins.append(-(-(begins[-1] + size) // _LINE) * _LINE + 3 * _LINE)
+    return begins
+
+
 def _pragma(clauses: Sequence[tuple[str, str]]) -> str:
     by_sign: dict[str, list[str]] = {}
     for sign, name in clauses:
@@ -536,20 +550,12 @@ class CompiledNest:
         arrays = [*given, *outputs, *totals, sums]
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
 
-        def run(begin: int, end: int, step: int) -> tuple[()]:
-            for first in range(
-                begin, end, step
-            ):  # each chunk has totals of its own, also where one thread does all
-                if self.function(
-                    pointers, self.slices, first, min(first + step, end), first // self.chunk
-                ):
-                    raise MemoryError
-            return ()
+        def run(begin: int, end: int) -> None:
+            if self.function(pointers, self.slices, begin, end, begin // self.chunk):
+                raise MemoryError
 
-        if self.is_shared and chunks > 1:
-            together(run, self.slices, self.chunk, self.threads)
-        else:
-            in_turn(run, self.slices, self.chunk)
+        # each chunk has totals of its own, also where one thread does all
+        together(run, self.slices, self.chunk, self.threads if self.is_shared else 1)
         checks.append(np.add.reduce(sums))
         return [
             fold.reduce(total, axis=0).astype(self.dtype)

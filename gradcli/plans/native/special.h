@@ -21,21 +21,6 @@ static double sech(double x) { /* without overflow */
 }
 
 
-static double csch(double x) { /* without overflow */
-    return copysign(2 * decay(x) / expm1(-2 * fabs(x)), x);
-}
-
-
-static double asec(double x) {
-    return atan2(sqrt(fabs(x) - 1) * sqrt(fabs(x) + 1), sign(x));
-}
-
-
-static double acsc(double x) {
-    return atan2(sign(x), sqrt(fabs(x) - 1) * sqrt(fabs(x) + 1));
-}
-
-
 static double mills(double t) { /* ndtr(-t)*exp(t*t/2) from 0 to 38.6, a rational minimax approximation off by 5.1e-17 */
     double over = 1.3824650634569867e-06, under = 3.4653260167614233e-06;
     over = fma(over, t, 3.7181360184508204e-05);
