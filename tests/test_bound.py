@@ -181,7 +181,8 @@ def test_what_is_the_matter_and_where(bound, expr, case):
 
 def test_norms_of_the_gradient(bound):
     norms = bound("sin(x)*y", "x=0..7", "y=-2..2", "--lipschitz")["lipschitz"]
-    assert math.hypot(2) <= norms["2"] <= 2 * 1.01
+    # of several names, of the derivatives' ranges together: sqrt((y*cos(x))**2 + sin(x)**2) is 2
+    assert math.hypot(2) <= norms["2"] <= math.hypot(2, 1) * 1.01
 
 
 @pytest.mark.ci

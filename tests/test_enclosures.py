@@ -15,7 +15,7 @@ import pytest
 from adversary import evaluated, trials
 from cases import EVERY as CASES
 from domain_words import contains
-from flint import acb, arb
+from flint import arb
 from helpers import lowered, thinned
 
 from gradcli.graph.nodes import reachable
@@ -78,8 +78,10 @@ def _static(op: Op) -> dict[str, Any]:
 def test_functions_and_their_slopes_enclose_the_true_value(op: Op) -> None:
     balls, m, static = Balls(DIGITS), exact(), _static(op)
     assert points(op), "no point of the domain is tried"
-    count = 0 if op.algebra == "power" else len(op.operands)
-    slopes = [smooth_function(op, len(op.operands), static).partial(i) for i in range(count)]
+    places = range(0 if op.algebra == "power" else len(op.operands))
+    if op.name in ("gammainc", "gammaincc", "betainc"):  # by parameters there are no balls
+        places = places[-1:]
+    slopes = [smooth_function(op, len(op.operands), static).partial(i) for i in places]
     for at in points(op):
         with balls.working():
             given = [Ball(x) for x in at]
@@ -174,59 +176,30 @@ def test_what_is_not_known_exactly_is_decided_where_it_can_be(text: str) -> None
     )
 
 
-# Incomplete functions, beside differences of mpmath's
-
-_GAMMA = [(2.5, 30.0, 0), (2.5, 30.0, 2), (0.3, 20.0, 3), (150.0, 130.0, 1), (2100.0, 2500.0, 1)]
-_BETA = [
-    (2.5, 3.7, 0.3, 0, 0),
-    (2.5, 3.7, 0.3, 2, 1),
-    (30.0, 12.0, 0.7, 1, 0),
-    (0.3, 0.4, 0.2, 0, 2),
-    (5000.0, 0.5, 0.9996, 1, 0),
-]
+# Incomplete functions, whose derivatives by parameters have no balls
 
 
-def test_derivatives_of_incomplete_functions_by_their_parameters() -> None:
+def test_values_of_incomplete_functions() -> None:
     balls = Balls(DIGITS)
     with balls.working(), mpmath.workdps(60):
-        pairs = []
-        for a, x, n in _GAMMA:
-            right = mpmath.diff(lambda a, x=x: mpmath.gammainc(a, x, regularized=True), a, n)
-            pairs.append((balls.by_parameters("gammaincc", (n,), a, x), right))
-        for a, b, x, *orders in _BETA:
-            right = mpmath.diff(
-                lambda a, b, x=x: mpmath.betainc(a, b, 0, x, regularized=True),
-                (a, b),
-                tuple(orders),
-            )
-            pairs.append((balls.by_parameters("betainc", tuple(orders), a, b, x), right))
+        pairs = [
+            (
+                balls.by_parameters("gammaincc", (0,), 2.5, 30.0),
+                mpmath.gammainc(2.5, 30, regularized=True),
+            ),
+            (
+                balls.by_parameters("betainc", (0, 0), 2.5, 1.5, 0.3),
+                mpmath.betainc(2.5, 1.5, 0, 0.3, regularized=True),
+            ),
+        ]
         for found, right in pairs:
-            assert abs(mpmath.mpf(found.ball.mid().str(50, radius=False)) / right - 1) < 1e-12, (
-                found,
-                right,
-            )
-            assert found.ball.rel_accuracy_bits() > 60, found
-
-
-def test_a_series_that_is_too_long_decides_nothing() -> None:
-    balls = Balls(DIGITS)
-    with balls.working(), pytest.raises(Undecidable):
-        balls.by_parameters("gammaincc", (1,), 1e6, 1e6 + 1e3)
-
-
-def test_no_value_of_an_incomplete_function_is_lost_at_large_parameters() -> None:
-    balls = Balls(DIGITS)
-    with balls.working():
-        found = balls.by_parameters("gammaincc", (1,), 2e4, 2e4 + 1e3)
-        assert found.ball.rel_accuracy_bits() > 60
-        normal = balls.by_parameters("betainc", (0, 0), 1e5, 1e5, 0.5)
-        assert normal.ball.overlaps(arb(0.5))
-        assert normal.ball.rel_accuracy_bits() > 60
+            assert abs(mpmath.mpf(found.ball.mid().str(50, radius=False)) / right - 1) < 1e-12
         upper, lower = (
             balls.by_parameters(name, (0,), 5e3, 5.1e3) for name in ("gammaincc", "gammainc")
         )
         assert (upper + lower).ball.overlaps(arb(1))
-        assert acb(5.1e3).gamma_upper(5e3, 1).real.overlaps(upper.ball)
+        with pytest.raises(NotImplementedError):
+            balls.by_parameters("gammaincc", (1,), 2.5, 30.0)
 
 
 # Whole matrices

@@ -36,8 +36,6 @@ PROGRAMS = [
     ("sum(softmax(q @ q.T/4, axis=-1) @ q * q)", {"q": Q}),
     ("sum(einsum('ij,jk->ik', m, tanh(m))**3)", {"m": M}),
     ("mean(layer_norm(q, (16,))**3)", {"q": np.tile(Q, (4, 1))}),
-    ("sum(grad(sum(sin(x)**3), x)*y)", {"x": X[:9000], "y": Y[:9000]}),
-    ("sum(hvp(sum(sin(x)), x, y)**2)", {"x": X[:9000], "y": Y[:9000]}),
 ]
 
 
@@ -174,16 +172,3 @@ def test_a_wrong_rule_of_such_a_function_is_found(monkeypatch: pytest.MonkeyPatc
     check, _ = rejudged("sum(lgamma(x**2 + 0.1)*y)", {"x": X, "y": Y})
     assert check.verdict is Verdict.MISMATCH
     assert "the derivative of lgamma is wrong" in (check.reason or "")
-
-
-def test_a_wrong_derivative_inside_of_an_expression_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rules = find("sin").partials
-    assert rules is not None
-    monkeypatch.setitem(
-        find("sin").__dict__, "partials", (lambda out, x: rules[0](out, x) * (1 + 1e-6),)
-    )  # type: ignore[misc]
-    check, _ = rejudged("sum(grad(sum(sin(x)), x)*y)", {"x": X, "y": Y})
-    assert check.verdict is Verdict.MISMATCH
-    assert "the derivative of an expression inside (vjp) is wrong" in (check.reason or "")

@@ -73,11 +73,11 @@ def test_where_the_system_gives_no_threads_the_caller_does_all(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    threads._pool.cache_clear()
+    threads._helpers.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", none)
         assert loop(lambda: None) == [*range(0, 1000, 10)]
-    threads._pool.cache_clear()
+    threads._helpers.cache_clear()
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, FloatingPointError])

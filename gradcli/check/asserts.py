@@ -276,8 +276,8 @@ def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) 
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
     """Prove a relation entry by entry, or refute it."""
-    from gradcli.reference.ranges.making import Region
-    from gradcli.reference.ranges.proofs import Proof
+    from gradcli.reference.ranges.cells import Region
+    from gradcli.reference.ranges.search import Proof
 
     told.holds = True
     variables: dict[Expr, tuple[float, float]] = {

@@ -13,128 +13,24 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from operator import methodcaller
 from typing import Any
 
-import flint
 import numpy as np
 
-from gradcli.check.identities import (
-    NO_NUMBER,
-    Inexact,
-    Normal,
-    apply_identities,
-    is_same_operation,
-    number,
-    shares,
-    standardize,
-    wider,
-)
+from gradcli.check.identities import apply_identities, is_same_operation, standardize, wider
 from gradcli.check.judge import Judge, numbers, scalar_operations
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.textbook import Textbook
-from gradcli.graph.interpret import Domain, forward, interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops.spec import Op
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.deadline import still_in_time
 from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
-# -- Nodes as power series over FLINT's ring, cut off where they may be. A series is equal near a
-# point only: it is held against the function in balls, like any other way to write it.
-
-
-_POWERS = 48  # that are known of a series
-_MOST_TERMS = 14  # of a series that is written
-_NEAR = 0.5  # up to which size a quantity is near zero
-_SMALL = 2.0**-62  # of the first term that counts, what may be left out
-
-Pair = tuple[Any, Any]  # numerator and denominator
-
-
-class _SeriesOf:
-    """Functions of power series, by the names that references call."""
-
-    def __getattr__(self, name: str) -> Callable[[Any], Any]:
-        return methodcaller(name)
-
-
-class _Series(Domain[Pair]):
-    """Fractions of power series in one quantity."""
-
-    def __init__(self) -> None:
-        self.one, self.variable = flint.fmpq_series([1]), flint.fmpq_series([0, 1])
-
-    def constant(self, node: Expr) -> Pair:
-        value = number(node)
-        if value is None:
-            raise Inexact
-        return flint.fmpq_series([flint.fmpq(value.numerator, value.denominator)]), self.one
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Pair:
-        if weights := shares(node, "sum"):
-            above, below = 0 * self.one, self.one
-            for (a, b), weight in zip(operands, weights, strict=True):
-                above, below = above * b + weight * a * below, below * b
-            return above, below
-        if exponents := shares(node, "product"):
-            above = below = self.one
-            for fraction, exponent in zip(operands, exponents, strict=False):
-                a, b = fraction if exponent > 0 else fraction[::-1]
-                above, below = above * a ** abs(exponent), below * b ** abs(exponent)
-            return above, below
-        if len(operands) != 1 or op.static:
-            raise Inexact
-        ((above, below),) = operands
-        try:
-            return (op.symbolic or op.reference)(_SeriesOf(), above / below), self.one
-        except (AttributeError, NotImplementedError, TypeError, ValueError):
-            raise Inexact from None  # FLINT has no such function, or no rational series of it
-
-
-def expand(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
-    """Yield a node as a polynomial in the only number that it is a function of: the terms that
-    count in the value and in the slope.
-    """
-    order = reachable([node])
-    leaves = [part for part in order if part.is_leaf]
-    if node.op is None or len(leaves) != 1 or any(part.shape for part in order):
-        return
-    size = abs(float(value_of(leaves[0])))
-    if not 0 < size <= _NEAR:
-        return
-    before, flint.ctx.cap = flint.ctx.cap, _POWERS
-    try:
-        ring = _Series()
-        above, below = interpret(order, ring, {leaves[0]: (ring.variable, ring.one)})[node]
-        first = above.valuation() - below.valuation()
-        if min(above.valuation(), below.valuation()) < 0:
-            return  # nothing is known of one of them
-        found = (above * ring.variable ** max(0, -first) / below).coeffs()[max(0, first) :]
-        coefficients = [Fraction(int(c.p), int(c.q)) for c in found]
-        sizes = [abs(float(c)) * size**i for i, c in enumerate(coefficients)]
-        slopes = [abs(first + i) * s for i, s in enumerate(sizes)]
-        leading = next(filter(None, slopes), 0.0)
-        count = 1 + max(
-            i
-            for i, (s, t) in enumerate(zip(sizes, slopes, strict=True))
-            if s > _SMALL * sizes[0] or t > _SMALL * leading
-        )
-        terms = [(first + i, c) for i, c in enumerate(coefficients[:count]) if c]
-        if count < _POWERS - abs(first) - 4 and len(terms) <= _MOST_TERMS:
-            powers = [(Normal(graph, "product", [(leaves[0], e)]).build(), c) for e, c in terms]
-            yield Normal(graph, "sum", powers).build()
-    except NO_NUMBER:
-        return
-    finally:
-        flint.ctx.cap = before
-
-
 # -- The search. A way is better if less is lost in its value and in every gradient. All that is
-# tried equals the function by an identity, by algebra or by a series; the number of ways that are
-# measured is counted, not the time.
+# tried equals the function by an identity or by algebra; the number of ways that are measured is
+# counted, not the time.
 
 
 GOOD = 4.0  # lost bits that are as good as none
@@ -186,20 +82,13 @@ class Measure:
 
 
 class Search:
-    """Ways to write one function, and what each of them loses.
+    """Ways to write one function, and what each of them loses."""
 
-    series  whether parts may be written as polynomials, which they equal nearly, and near a point
-            only
-    """
-
-    def __init__(self, measure: Measure, *, series: bool) -> None:
-        self.graph, self.measure, self.series = measure.judge.scope.graph, measure, series
+    def __init__(self, measure: Measure) -> None:
+        self.graph, self.measure = measure.judge.scope.graph, measure
         self.textbook = Textbook(self.graph)
-        self._equal: dict[
-            Expr, list[tuple[Expr, bool]]
-        ] = {}  # to nodes: their values are always the same
+        self._equal: dict[Expr, list[Expr]] = {}  # to nodes: their values are always the same
         self.known: set[Expr] = set()
-        self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
 
     def best(self, root: Expr) -> list[tuple[Expr, Losses]]:
         """The best ways that were found, the best first, with what they lose; none where the
@@ -235,11 +124,11 @@ class Search:
             ways = self._from(heapq.heappop(queue)[2])
         return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_FOUND, better)]
 
-    def _key(self, root: Expr, losses: Losses) -> tuple[int, bool, int, int]:
-        size, approximate = tree_size(reachable([root])), root in self.approximate
+    def _key(self, root: Expr, losses: Losses) -> tuple[int, int, int]:
+        size = tree_size(reachable([root]))
         if max(losses) <= GOOD:  # the shortest of those that lose nothing
-            return 0, approximate, round(sum(losses)) if approximate else 0, size
-        return round((max(losses) + size) / 2), approximate, round(sum(losses) / 2), size
+            return 0, 0, size
+        return round((max(losses) + size) / 2), round(sum(losses) / 2), size
 
     def _losses(self, root: Expr) -> Losses | None:
         """Bits that a way loses, measured once; None where it has no value or was measured
@@ -268,26 +157,19 @@ class Search:
             if node not in self._equal:
                 still_in_time()
                 self._equal[node] = list(dict.fromkeys(self._instead(node, value_of)))
-            for better, nearly in self._equal[node]:
+            for better in self._equal[node]:
                 still_in_time()
                 if better is node or better.shape != node.shape:
                     continue
                 way = self._with(root, order, node, better)
-                if way is root or tree_size(reachable([way])) > _LARGEST_WAY:
-                    continue
-                if (nearly or root in self.approximate) and way not in self.known:
-                    self.approximate.add(way)
-                yield way
+                if way is not root and tree_size(reachable([way])) <= _LARGEST_WAY:
+                    yield way
 
-    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[tuple[Expr, bool]]:
-        """Yield what equals a node, and whether it does so only nearly."""
+    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
+        """Yield what equals a node."""
         try:
-            for way in apply_identities(self.graph, node, value_of):
-                yield way, False
-            for way in self.textbook.ways(node):
-                yield way, False
-            for way in expand(self.graph, node, value_of) if self.series else ():
-                yield way, True
+            yield from apply_identities(self.graph, node, value_of)
+            yield from self.textbook.ways(node)
         except GradcliError:
             return
 
@@ -369,26 +251,19 @@ class _Ways:
         """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to
         be equal; else the function.
 
-        Identities come first, those that hold everywhere before others; a series comes last.
+        Those that hold everywhere come before others.
         """
         before = self.measure(root)
-        for series in (False, True) if max(before) >= LOST else ():
-            search = Search(self.measure, series=series)
-            ways = [way for way, after in search.best(root) if _gains(before, after)]
-            right = (
-                way
-                for way in ways
-                if self.equality.prove(root, way, series=way in search.approximate)
-            )
-            first = next(right, None)
-            if first is not None:
-                everywhere = (
-                    way
-                    for way in itertools.chain([first], right)
-                    if not self.equality.extent(root, way)
-                )
-                return first if series else next(everywhere, first)
-        return root
+        if max(before) < LOST:
+            return root
+        ways = [way for way, after in Search(self.measure).best(root) if _gains(before, after)]
+        first = root
+        for way in ways:
+            if self.equality.prove(root, way):
+                if not self.equality.extent(root, way):
+                    return way
+                first = way if first is root else first
+        return first
 
     def _differences(self, before: Expr, after: Expr) -> list[tuple[Expr, Expr]]:
         """The smallest parts of the one, with what stands in their places in the other, that are
@@ -462,17 +337,13 @@ def _gains(before: Losses, after: Losses) -> bool:
     return enough and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
 
 
-_EXACT, _SERIES, _SAME = (
-    1e-28,
-    2.0**-56,
-    1e-15,
-)  # how near two ways must be, relative to what they are; to floats the same
+# how near two ways must be, relative to what they are; to floats the same
+_EXACT, _SAME = 1e-28, 1e-15
 _AROUND = (0, 1, -1)  # the point itself and others, in steps
 _NOTHING = 5e-324  # what floats cannot tell from zero
 _STEP, _TINY = 2.0**-30, 2.0**-40  # relative to a number, and of zero
 _POINTS = 24
 _SIZES = (1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
-_NEAREST = -20  # power of ten from which on a series is tried
 _SHARES = (0.999, 0.5, 0.15)
 
 
@@ -482,16 +353,15 @@ class Equality:
 
     judge: Judge
 
-    def prove(self, root: Expr, way: Expr, *, series: bool = False) -> bool:
+    def prove(self, root: Expr, way: Expr) -> bool:
         """Return whether a way equals a function, with all derivatives asked for, where it was
-        evaluated and around; a series nearly so.
+        evaluated and around.
 
         Points outside of the function's domain say nothing; that at which it is evaluated, or
         another, must say something.
         """
-        enough = _SERIES if series else _EXACT
         found = [
-            self.at(root, way, self._point_beside(step), enough, self.judge.nodes)
+            self.at(root, way, self._point_beside(step), _EXACT, self.judge.nodes)
             for step in _AROUND
         ]
         return True in found and False not in found
@@ -553,9 +423,8 @@ class Equality:
         """Return for which numbers a rewrite equals a part, in words; nothing where it does
         throughout the part's domain.
 
-        Both are computed at numbers of all signs and sizes. A series holds near zero, an identity
-        with a condition on one side of zero; of anything else, numbers are named for which it does
-        not hold.
+        Both are computed at numbers of all signs and sizes. An identity with a condition holds on
+        one side of zero; of anything else, numbers are named for which it does not hold.
         """
         leaves = [leaf for leaf in reachable([part]) if leaf.is_leaf and leaf.kind == "float"]
         outside = next(
@@ -564,35 +433,17 @@ class Equality:
         if outside is None:
             return ""
         if len(leaves) == 1 and not leaves[0].shape:
-            return self._along(part, rewrite, leaves[0])
+            name, here = leaves[0].payload.name, float(self.judge.scope.values[leaves[0]])
+            sign = -1.0 if here < 0 else 1.0
+            sizes = [size * share for size in (1e-12, 1e-6, *_SIZES, 1e3) for share in _SHARES]
+            points = [{leaves[0]: np.float64(sign * size)} for size in sizes]
+            if all(self.at(part, rewrite, point) is not False for point in points):
+                return f"for {name} {'<' if here < 0 else '>'} 0"
+            return f"near {name} = {here!r}"
         return (
             "here, not at "
             f"{' '.join(f'{x.payload.name}={_text(point)}' for x, point in outside.items())}"
         )
-
-    def _along(self, part: Expr, rewrite: Expr, leaf: Expr) -> str:
-        """The same in one number."""
-        name, here = leaf.payload.name, float(self.judge.scope.values[leaf])
-
-        def holds(number: float) -> bool:
-            return self.at(part, rewrite, {leaf: np.float64(number)}) is not False
-
-        sign = -1.0 if here < 0 else 1.0
-        if all(
-            holds(sign * size * share) for size in (1e-12, 1e-6, *_SIZES, 1e3) for share in _SHARES
-        ):
-            return f"for {name} {'<' if here < 0 else '>'} 0"
-        sizes = (10.0**power for power in range(_NEAREST, 1))
-        near = itertools.takewhile(
-            lambda size: all(
-                holds(side * size * share) for share in _SHARES for side in (1.0, -1.0)
-            ),
-            sizes,
-        )
-        reached = max(near, default=0.0) if abs(here) < 1 else 0.0
-        if abs(here) < reached:
-            return f"near {name} = 0, for |{name}| < {reached:g}"
-        return f"near {name} = {here!r}"
 
 
 def _points(leaves: Sequence[Expr]) -> Iterator[Mapping[Expr, Any]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
-from threading import Event
+from queue import SimpleQueue
+from threading import Event, Thread
 
 _MOST = 8  # threads
 
@@ -49,7 +49,7 @@ def together(
         with suppress(RuntimeError):  # fewer threads are no fault
             most = _threads() if threads is None else min(threads, _MOST)
             for _ in range(min(most, len(turns)) - 1):
-                _pool().submit(help_out)
+                _helpers().put(help_out)
         share()
     except BaseException as error:
         problems.append(error)
@@ -83,11 +83,24 @@ def _threads() -> int:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_MOST - 1, "gradcli")
+def _helpers() -> SimpleQueue[Callable[[], None]]:
+    """Work of threads that are kept. An interrupt within `put` leaves no lock behind, as one within
+    an executor's `submit` does.
+    """
+    tasks = SimpleQueue[Callable[[], None]]()
+    for number in range(_MOST - 1):
+        helper = Thread(target=_serve, args=(tasks,), name=f"gradcli_{number}", daemon=True)
+        with nullcontext() if not number else suppress(RuntimeError):  # one is enough
+            helper.start()
+    return tasks
+
+
+def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        tasks.get()()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        after_in_child=_pool.cache_clear
+        after_in_child=_helpers.cache_clear
     )  # threads do not live on in a forked process

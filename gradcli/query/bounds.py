@@ -77,6 +77,9 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
     ):  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
+        if len(names) > 1 and not jumps:
+            text = "the norms 1 and 2 are of the derivatives' ranges together: they may be smaller"
+            record.notes.append(BoundNote("limit", {}, text))
     for name, part in zip(
         ["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True
     ):

@@ -28,7 +28,7 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
-    from gradcli.reference.ranges.making import Region
+    from gradcli.reference.ranges.cells import Region
     from gradcli.reference.ranges.search import Function, Place
 
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
@@ -73,7 +73,7 @@ def hold_over(
         raise ShapeError(
             "--over holds derivatives by numbers; a name is an array", help="list numbers: --wrt x"
         )
-    from gradcli.reference.ranges.making import Region
+    from gradcli.reference.ranges.cells import Region
 
     total = sum_(root) if root.shape else root
     points = {
@@ -121,8 +121,7 @@ class Subjects:
         """
         from gradcli.reference.algebra import Unsupported
         from gradcli.reference.ranges.intervals import thin
-        from gradcli.reference.ranges.proofs import Proof
-        from gradcli.reference.ranges.search import value_near
+        from gradcli.reference.ranges.search import Proof, value_near
 
         region = self.region
 
@@ -185,7 +184,6 @@ _MOST_NOTES = 12
 _SAID = {
     "pole": "has a pole",
     "domain": "has no value",
-    "hole": "has no value, but a limit",
     "kink": "has a kink: its derivatives from both sides differ",
     "jump": "jumps",
 }
@@ -198,30 +196,34 @@ def place_notes(
     several = [
         place
         for place in found
-        if place.kind not in ("pole", "domain", "hole") or not _has_value(scope, function, place)
+        if place.kind not in ("pole", "domain") or not _has_value(scope, function, place)
     ]
     for place in several[:_MOST_NOTES]:
         node = function.origins.get(place.cell)
         text = "the expression" if node is None else text_of(scope, node)
-        kind = "domain" if place.kind == "hole" else place.kind
         domain = (
             ""
-            if node is None or node.op is None or kind != "domain" or not node.op.domain
+            if node is None or node.op is None or place.kind != "domain" or not node.op.domain
             else f" ({node.op.name} needs {node.op.domain})"
         )
         where = {name: x.floats for name, x in zip(names, place.where, strict=True)}
-        yield BoundNote(kind, where, f"{text} {_SAID[place.kind]}{domain}")
+        yield BoundNote(place.kind, where, f"{text} {_SAID[place.kind]}{domain}")
     if len(several) > _MOST_NOTES:
         yield BoundNote("limit", {}, f"{len(several) - _MOST_NOTES} more places are not listed")
 
 
 def _has_value(scope: Scope, function: Function, place: Place) -> bool:
-    """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x)
-    at 0.
+    """Tell whether there is a value at a place where a formula has none: in an operation that is
+    defined there, as xlogy(x, x) at 0, or in a branch that is not taken.
     """
     node = function.origins.get(place.cell)
-    if node is None or not all(place.where[k].is_point for k in place.cell.leaves):
+    if node is None or node.op is None:
+        return False
+    if place.kind == "domain" and not node.op.domain:
+        return True
+    if not all(place.where[k].is_point for k in place.cell.leaves):
         return False
     point = {leaf: np.float64(float(place.where[k].middle)) for leaf, k in function.places.items()}
+    node = function.root if place.kind == "domain" else node
     found = forward([node], {**scope.values, **point}, scope.precision)[node]
     return bool(np.isfinite(found).all())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -32,87 +32,12 @@ from gradcli.reference.ball import (
 )
 from gradcli.reference.contexts import Undecidable
 
-# -- The regularized incomplete gamma and beta functions in balls, with their derivatives by
-# parameters.
-#
-# A parameter becomes a Taylor series in a small step: the coefficients of a hypergeometric series
-# of positive terms are the derivatives, and FLINT bounds what the terms left out add to each.
 
-
-_STEEP = 0.01  # the distance from 1 below which a geometric series is long
-_TERMS = (-1, 4_000, 16_000, 64_000)  # of a series: as many as FLINT takes by itself, or more
-
-
-def _step(x: arb, n: int, slope: int = 1) -> acb_series:
+def _step(x: arb, n: int) -> acb_series:
     """A number and a step beside it, to the order n."""
     if n >= flint.ctx.cap:
         raise Undecidable
-    return acb_series([x, slope], n + 1)
-
-
-def _is_narrow(found: arb) -> bool:
-    return bool(found.is_finite() and found.rel_accuracy_bits() > flint.ctx.prec // 2)
-
-
-def _coefficient(n: int, logarithm: acb_series, above: list[Any], below: list[Any], x: arb) -> arb:
-    """The coefficient of order n of exp(logarithm) times a hypergeometric series.
-
-    Raises Undecidable for a series that is too long.
-    """
-    found = arb(0, arb.pos_inf())
-    for terms in _TERMS:
-        more: arb = (logarithm.exp() * acb_series.hypgeom(above, below, acb_series([x]), terms))[
-            n
-        ].real
-        if found.is_finite() and not more.rad() < found.rad() / 2:
-            break
-        found = more
-        if _is_narrow(found):
-            break
-    if not found.is_finite():
-        raise Undecidable
-    return found
-
-
-def beta_by_parameters(orders: Sequence[int], a: arb, b: arb, x: arb) -> arb:
-    """The derivative by a and b, of these orders, of the regularized incomplete beta function; a, b
-    > 0 and 0 < x < 1.
-
-    From the side below the mean, but that the series is not one near 1.
-    """
-    n, k = orders
-    if 1 - x >= _STEEP and (x < _STEEP or x * (a + b) <= a):
-        return _lower_beta(n, k, a, b, x)
-    found = _lower_beta(k, n, b, a, 1 - x)
-    return -found if n or k else 1 - found
-
-
-def _lower_beta(n: int, k: int, a: arb, b: arb, x: arb) -> arb:
-    """Each coefficient of order n + k along steps (1, slope) combines all derivatives of that
-    order: as many slopes give each of them.
-    """
-    if not (n or k) and _is_narrow(found := x.beta_lower(a, b, 1)):
-        return found
-    count = n + k + 1
-    powers = arb_mat(count, count, [slope**j for slope in range(count) for j in range(count)])
-    along = arb_mat(count, 1, [_beta_along(n + k, a, b, x, slope) for slope in range(count)])
-    return powers.solve(along)[k, 0] * arb(n).fac() * arb(k).fac()
-
-
-def _beta_along(order: int, a: arb, b: arb, x: arb, slope: int) -> arb:
-    """A coefficient of x**a (1 - x)**b/(a B(a, b)) * 2F1(a + b, 1; a + 1; x), in a step of a and
-    slope times that of b.
-    """
-    first, second = _step(a, order), _step(b, order, slope)
-    both = first + second
-    logarithm = (
-        first * acb(x).log()
-        + second * acb(1 - x).log()
-        + both.lgamma()
-        - (first + 1).lgamma()
-        - second.lgamma()
-    )
-    return _coefficient(order, logarithm, [both, 1], [first + 1], x)
+    return acb_series([x, 1], n + 1)
 
 
 def _whole(x: arb) -> int:
@@ -195,19 +120,17 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
 }
 
 
-def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
-    """The derivative by its parameters, of these orders, of the incomplete function of that
-    name.
-    """
+def incomplete(name: str, *given: arb) -> arb:
+    """The regularized incomplete function of that name."""
     if name == "betainc":
-        return beta_by_parameters(orders, *given)
-    n, (a, x), upper = orders[0], given, name == "gammaincc"
-    if not n and _is_narrow(found := x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)):
-        return found
-    step = _step(a, n)
-    logarithm = step * acb(x).log() - x - (step + 1).lgamma()
-    found = _coefficient(n, logarithm, [1], [step + 1], x) * arb(n).fac()
-    return found if not upper else -found if n else 1 - found
+        a, b, x = given
+        found = x.beta_lower(a, b, 1)
+    else:
+        a, x = given
+        found = x.gamma_upper(a, 1) if name == "gammaincc" else x.gamma_lower(a, 1)
+    if not found.is_finite():
+        raise Undecidable
+    return found
 
 
 # -- Functions of whole matrices in balls: FLINT's, whose errors are bounded better than those of
@@ -394,12 +317,10 @@ class Balls:
         return found if base is None else ball_of(quotient(found.ball, _LOG(base).ball))
 
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
-        """A function's derivative by its parameters, so many times by each: what mpmath takes
-        differences for.
-        """
-        return _on_scalars(lambda *given: sharpen(partial(by_parameters, name, orders), given))(
-            *numbers
-        )
+        """An incomplete function; its derivatives by parameters have no balls."""
+        if any(orders):
+            raise NotImplementedError
+        return _on_scalars(lambda *given: sharpen(partial(incomplete, name), given))(*numbers)
 
     @staticmethod
     def matrices(name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:

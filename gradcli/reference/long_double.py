@@ -12,18 +12,17 @@ import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.axes import NoLoop, broadcast, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import BODY, LONG_DOUBLE, WIDER, Entrywise, NotCovered, Reduced, Whole
+from gradcli.ops.extended import BODY, LONG_DOUBLE, Entrywise, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import derivative, output
+from gradcli.ops.structure import output
 from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.deadline import Undecided, still_in_time
+from gradcli.reference.deadline import still_in_time
 from gradcli.reference.scalars import accumulate
-from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
+from gradcli.reference.stand_ins import StandIns
 
 # -- How cotangents of whole arrays go back through an operation by its form, each with its own
 # rounding error and with what of it flows.
@@ -273,9 +272,6 @@ def reference(
 ) -> Reference:
     """Return the derivative in long double, or in double where that is no longer or has no such
     operation. Raises Unsupported.
-
-    A derivative inside of the expression is what the engine has expanded it to: `hold_derivatives`
-    holds that against its definition.
     """
     with np.errstate(all="ignore"):
         table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
@@ -400,82 +396,3 @@ class LongDoubles(Domain[Any]):
             if rule is not None
             else move_entries(op, operands, node.static)[0]
         )
-
-
-# -- Derivatives inside of expressions of large arrays: what the engine has expanded them to is
-# held against their definitions.
-#
-# Both are functions of the variables. They are the same if they give the same at points that are
-# moved along random directions: the reference computes what the definition says, gradients by a
-# pass of its own and what is a derivative along a vector by differences of these.
-
-
-_LARGEST = 20_000  # nodes, each of which takes a millisecond
-_FAR = 2.0**-7  # of an entry: how far points are moved
-
-
-def hold_derivatives(
-    root: Expr, leaves: Mapping[Expr, Any], precision: str, held: StandIns
-) -> None:
-    """Hold every derivative inside of an expression against its definition, and note what is wrong.
-
-    Raises Undecided for too many nodes.
-    """
-    order = reachable(
-        [root, *definition_order(root)]
-    )  # also what those inside of definitions are expanded to
-    inner = [node for node in order if node.op is derivative]
-    if not inner:
-        return
-    if len(order) > _LARGEST:
-        raise Undecided(
-            f"the limit of {_LARGEST:,} operations of derivatives inside of an expression (these "
-            f"have {len(order):,})"
-        )
-    held.directions = DIRECTIONS
-    with np.errstate(all="ignore"):
-        for _ in range(DIRECTIONS):
-            wide = {
-                leaf: np.asarray(value, LONG_DOUBLE)
-                for leaf, value in leaves.items()
-                if leaf.kind == "float"
-            }
-            moved = {leaf: value + _FAR * held.direction(value) for leaf, value in wide.items()}
-            domain = LongDoubles({**leaves, **moved}, precision, held)
-            table = interpret(order, domain)
-            for node in inner:
-                if not _confirms(node, node.static["of"], order, table, domain):
-                    held.contradict(f"an expression inside ({node.static['of'].kind})")
-
-
-def _confirms(
-    node: Expr,
-    of: Derivation,
-    order: Sequence[Expr],
-    table: Mapping[Expr, Any],
-    domain: LongDoubles,
-) -> bool:
-    """Return whether a derivative is what its definition says."""
-
-    def gradient(at: Mapping[Expr, Any], seed: Any) -> Any:
-        start = _start(of.y, seed, domain.held)
-        adjoints = adjoints_of(at, of.y, [of.x], start, domain.held)
-        return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
-
-    value, vector = table[node], None if of.vector is None else table[of.vector]
-    if of.kind == "vjp":
-        true, error = gradient(table, 1.0 if vector is None else vector), 0.0
-    else:
-        direction = domain.held.direction(table[of.x]) if vector is None else vector
-        if of.kind in ("jacobian", "hessian"):
-            value = np.tensordot(value, direction, np.ndim(direction))
-        before = [x for x in order if x.index <= max(of.y.index, of.x.index)]
-
-        def along(step: Any) -> Any:
-            at = interpret(before, domain, {of.x: table[of.x] + step * direction})
-            return at[of.y] if of.kind in ("jvp", "jacobian") else gradient(at, 1.0)
-
-        true, error = differences(along, STEPS[WIDER])
-    off, sizes = np.abs(value - true), np.abs(value)
-    largest = np.max(sizes[np.isfinite(sizes)], initial=0)
-    return not np.any(np.isfinite(off) & ~(off <= SAFETY * error + TOLERANCE * (sizes + largest)))

@@ -1,46 +1,63 @@
 """Functions of a few variables as cells: numbers, variables, sums, products, calls and choices,
-each of cells made before it.
+each of cells made before it, and the maker of them: each once, with like terms and like factors
+gathered, and all branches taken where there are some.
 
 A kind of cell knows its range over a box, with what is the matter with it there (poles, edges of
-its domain, kinks, jumps), its derivative, and how it is made anew of other cells.
+its domain, kinks, jumps), its derivative, and how it is made anew of other cells. What is equal as
+a polynomial of cells is mostly one cell, and that is where intervals lose least: x - x is 0, and
+x*x never negative. A `Region` reads a program over a box as cells, by the references of its
+operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar, cast
 
+import numpy as np
 from flint import arb, fmpq
 
+from gradcli.graph.nodes import Expr
+from gradcli.ops.registry import find
+from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE, range_of, x_log_x
-from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Box, Interval
+from gradcli.reference.ranges.intervals import (
+    DOMAIN,
+    EVERYTHING,
+    JUMP,
+    KINK,
+    ONE,
+    POLE,
+    ZERO,
+    Box,
+    Interval,
+    precise,
+    range_of,
+    thin,
+    with_side,
+    x_log_x,
+)
+from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
-Cells = Any  # the maker of cells, who knows those that there are (`making.py`)
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
 # defined everywhere
 _TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
 _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
-_MOST_ORDERS = 6  # of derivatives
-_MOST_PLACES = 6  # at which the parts of a quotient may vanish together
-_MOST_TERMS = 2_000  # cells of a derivative: beyond, it is not worth the while
-GAPS = {DOMAIN, POLE, HOLE}
+_ORDERS = (1, 2, 3, 4)  # of derivatives, for quotients whose parts vanish together
+GAPS = {DOMAIN, POLE}
 
 
 class Event(NamedTuple):
-    """A pole, an edge of the domain, a hole that a limit closes, a kink or a jump of a cell
-    somewhere in a box.
-
-    edge  whether it is on the boundary of the box only
-    """
+    """A pole, an edge of the domain, a kink or a jump of a cell somewhere in a box."""
 
     kind: str
     cell: Cell
-    edge: bool = False
 
 
 Events = frozenset[Event]
@@ -57,11 +74,6 @@ class Value(NamedTuple):
     def kinds(self) -> set[str]:
         """The kinds of what is the matter."""
         return {e.kind for e in self.events}
-
-    @property
-    def kinds_inside(self) -> set[str]:
-        """The kinds of what is not on the boundary only."""
-        return {e.kind for e in self.events if not e.edge}
 
 
 def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
@@ -85,14 +97,12 @@ class Cell:
     partial  whether it may be undefined somewhere
     smooth   whether it has no kinks and jumps, if what it is made of has none
     regular  whether it is analytic on a convex set, if what it is made of is
-    divided  what it divides by
     """
 
     __array_ufunc__ = None
     known: fmpq | None = None
     constant = NOUGHT
     smooth = regular = True
-    divided: tuple[Cell, ...] = ()
 
     def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False) -> None:
         self.cells, self.args = cells, args
@@ -131,11 +141,6 @@ class Cell:
     def __bool__(self) -> bool:
         return bool(self.cells.decide(self))
 
-    def __int__(self) -> int:
-        return int(self.cells.place(self))
-
-    __index__ = __int__
-
     @cached_property
     def order(self) -> list[Cell]:
         """All cells that it is made of, each after its own."""
@@ -152,39 +157,22 @@ class Cell:
 
     @cached_property
     def is_linear(self) -> bool:
-        """Tell whether it has its least and its largest value on the boundary of any box."""
         return all(isinstance(c, Leaf) for _, c in self.terms)
 
     @cached_property
     def is_thin(self) -> bool:
-        """Tell whether its zeros fill no space; False where that is not known.
+        """Tell whether its zeros surely fill no space.
 
         A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly
-        anywhere.
+        anywhere: it is not where it is not 0 at a point.
         """
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
-        if not all(c.regular for c in self.order) or any(b.divided for b in inner):
+        if not all(c.regular for c in self.order) or any(
+            f.divides for b in inner for f in b.factors
+        ):
             return False
-        values = (
-            Evaluation(self.cells, point, limits=False).value(self) for point in self.cells.points
-        )
-        return any(x is not None and not events and 0 not in x for x, events in values)
-
-    @cached_property
-    def fraction(self) -> tuple[Cell, Cell] | None:
-        """A sum of products as one quotient."""
-        terms = [(q, c) for q, c in self.terms if q != 0]
-        below: dict[Cell, fmpq] = {}
-        for f in [f for _, c in terms for f in c.factors if f.exponent < 0]:
-            below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
-        if not below:
-            return None
-        denominator = self.cells.product(below.items())
-        above = [(self.constant, denominator)] if self.constant != 0 else []
-        for q, c in terms:  # without what has cancelled, which may be undefined
-            left = [f for f in (c * denominator).factors if f.exponent != 0]
-            above.append((q, self.cells.product((f.base, f.exponent) for f in left)))
-        return self.cells.sum(above), denominator
+        x, events = self.cells.somewhere.value(self)
+        return x is not None and not events and 0 not in x
 
     def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
         """The ranges of what it is made of, unless some of it has no value, and what is the matter
@@ -222,21 +210,6 @@ class Named(Cell):
     """A value under an identity of its own, by which something may be differentiated."""
 
 
-class Filled(Named):
-    """A function that is its limit where its formula has none: the cell of an operation that is
-    defined everywhere.
-    """
-
-    def value(self, at: Evaluation) -> Value:
-        x, events = at.table[self.args[0]]
-        return Value(x, frozenset(e for e in events if e.kind != HOLE))
-
-    def slope(self, found: Mapping[Cell, Cell]) -> Any:
-        return self.cells.fill(found[self.args[0]])
-
-    rebuilt = slope
-
-
 class Sum(Cell):
     """A constant and multiples of cells; a number without these.
 
@@ -251,15 +224,11 @@ class Sum(Cell):
     def value(self, at: Evaluation) -> Value:
         ranges, events = self.operand_ranges(at)
         if ranges is None:
-            return at.limit(self, events)
+            return Value(None, events)
         total, weights = self.weights
         for weight, x in zip(weights, ranges, strict=True):
             total = total + (x if weight is None else weight * x)
-        return (
-            at.limit(self, events, total)
-            if events and not total.is_finite
-            else Value(total, events)
-        )
+        return Value(total, events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
@@ -293,77 +262,89 @@ class Product(Cell):
             cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors)
         )
         self.factors = factors
-        self.divided = tuple(f.base for f in factors if f.divides)
         self.regular = all(not f.root or f.base.is_linear for f in factors)
 
     def value(self, at: Evaluation) -> Value:
+        found = self._with_logarithm(at)
+        if found is not None:
+            return found
         ranges, events = self.operand_ranges(at)
-        total = None if ranges is None else Interval(ONE, ONE)
-        for f, x in zip(self.factors, ranges or (), strict=False):
+        if ranges is None:
+            return Value(None, events)
+        total: Interval | None = Interval(ONE, ONE)
+        divisors = []
+        for f, x in zip(self.factors, ranges, strict=True):
             if f.root and x.low < 0:
                 events |= {Event(DOMAIN, self)}
                 if x.high < 0:
                     return Value(None, events)
             if f.divides and 0 in x:
-                events |= {Event(POLE, self, f.base.is_linear and (x.low == 0 or x.high == 0))}
-                if x.is_point:
-                    total = None
+                divisors.append(x)
             total = total and total * x**f.exponent
-        total = total and total & self._by_shares(at)
-        if total and (total.is_finite or not events):
-            return Value(total, events)
-        return self._with_logarithm(at) or at.limit(self, events, total)
+        if divisors:  # where a numerator may vanish, too, there may be no pole
+            above = [x for f, x in zip(self.factors, ranges, strict=True) if f.exponent >= 0]
+            events |= {Event(DOMAIN if any(0 in x for x in above) else POLE, self)}
+            total = self._limit(at) or (None if any(x.is_point for x in divisors) else total)
+        return Value(total, events)
 
     @cached_property
-    def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
-        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, k, p, q, rest), and
-        the other factors.
-        """
-        found, left = [], {f.base: f.exponent for f in self.factors}
-        for total in [base for base, exponent in left.items() if exponent < 0]:
-            for q, power in total.terms:
-                u, p, *_ = power.factors[0]
-                k = min(left.get(u, NOUGHT), (-p * left[total]).floor() * UNIT)
-                if len(power.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
-                    found.append((u, k, p, q, self.cells.sum([(UNIT, total), (-q, power)])))
-                    left[u] -= k
-                    left[total] += k / p
-        others = [(b, e) for b, e in left.items() if e != 0]
-        return found, self.cells.product(others) if found else self
-
-    def _by_shares(self, at: Evaluation) -> Interval:
-        """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
-        which falls with w.
-        """
-        shares, others = self.shares
-        total = at.value(others).interval if shares else None
-        for u, k, p, q, rest in shares:
-            x, y = at.table[u].interval, at.value(rest).interval
-            if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
-                return EVERYTHING
-            sign = Interval(x.low.sgn(), x.high.sgn())
-            total = total * sign**k * (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
-        return total or EVERYTHING
+    def logarithm(self) -> tuple[Cell, Factor, Cell] | None:
+        """The logarithm, the power and the other factors of x**p*log(x), or x**p*log(-x)."""
+        for f in self.factors:
+            if isinstance(f.base, Call) and f.base.name == "log" and f.exponent == 1:
+                scale, x = self.cells.monic(f.base.args[0])
+                for g in self.factors:
+                    if g.base is x and g.exponent > 0 and abs(scale) == 1:
+                        rest = [h for h in self.factors if h is not f and h is not g]
+                        return f.base, g, self.cells.of_factors(rest)
+        return None
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:
-        """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
-        for logarithm in self.factors:
-            inner = logarithm.base
-            if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
-                continue
-            scale, power = self.cells.monic(inner.args[0])
-            base, exponent, divides, _ = power.factors[0]
-            weight = next((f for f in self.factors if f.base is base and f.exponent > 0), None)
-            if abs(scale) != 1 or len(power.factors) > 1 or divides or weight is None:
-                continue
-            x, events = at.table[base]
-            others = [f for f in self.factors if f is not logarithm and f is not weight]
-            rest, more = at.value(self.cells.of_factors(others))
-            if x and x.is_finite and (x.low >= 0 or weight.exponent.q == 1) and rest:
-                found = Interval.of(exponent / weight.exponent) * x_log_x(x**weight.exponent) * rest
-                events |= more | {e for e in at.table[inner].events if e.cell is not inner}
-                return Value(found, events | {Event(HOLE, inner)})
+        """The range of x**p*log(x) where x may be 0, with its limit there, which is 0."""
+        if self.logarithm is None:
+            return None
+        log, power, others = self.logarithm
+        (x, events), (rest, more) = at.table[power.base], at.value(others)
+        if x is None or rest is None or 0 not in x or not x.is_finite:
+            return None
+        x = Interval(ZERO, x.high) if log.args[0] is power.base else Interval(x.low, ZERO)
+        found = Interval.of(1 / power.exponent) * x_log_x(x**power.exponent) * rest
+        return Value(found, events | more | {Event(DOMAIN, log)})
+
+    @cached_property
+    def quotient(self) -> tuple[int, Interval, list[Cell]] | None:
+        """A quotient by (x - root)**n of a variable: the place of that, the root, and the numerator
+        with its derivatives up to that of order n, divided by n!.
+        """
+        divisors = [f for f in self.factors if f.exponent < 0]
+        if len(divisors) != 1:
+            return None
+        base, n = divisors[0].base, -divisors[0].exponent
+        leaf, root = base.terms[0][1] if len(base.terms) == 1 else base, Interval.of(-base.constant)
+        if not isinstance(leaf, Leaf) or not root.is_point or n not in _ORDERS:
+            return None
+        above = [self.cells.of_factors([f for f in self.factors if f.base is not base])]
+        with suppress(Unsupported):
+            for k in range(int(n.p)):
+                slope = self.cells.slope(above[-1], leaf)
+                above.append(self.cells.sum([(UNIT / (k + 1), slope)]))
+            return leaf.place, root, above
         return None
+
+    def _limit(self, at: Evaluation) -> Interval | None:
+        """The range of a quotient such as sin(x)/x, whose numerator vanishes at the root of what it
+        divides by: by Taylor's theorem that of the derivative. The theorem is about what lies
+        between the root and any other number, so that the root has to be in the box.
+        """
+        place, root, above = (at.limits and self.quotient) or (0, EVERYTHING, [])
+        if not above or not above[0].is_smooth or root.low not in at.box[place]:
+            return None
+        there = Evaluation(self.cells, with_side(at.box, place, root), limits=False)
+        here = Evaluation(self.cells, at.box, limits=False)
+        zeros = [there.value(part).interval for part in above[:-1]]
+        values = [here.value(part) for part in above]
+        vanishes = all(x is not None and x.is_zero for x in zeros)
+        return values[-1].interval if vanishes and not any(v.events for v in values) else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """The product rule. What was divided by, or a root, stays one."""
@@ -396,20 +377,8 @@ class Call(Cell):
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
         if found.kind is not None:
-            edge = found.at_end and all(a.is_linear for a in self.args if a.leaves)
-            events |= {Event(found.kind, self, edge)}
-        interval = found.interval
-        if interval and self._by_logarithm is not None and ranges[0].low >= 0:
-            interval &= at.value(self._by_logarithm).interval or EVERYTHING
-        return Value(interval, events)
-
-    @cached_property
-    def _by_logarithm(self) -> Any:
-        """x**y as exp(y*log(x)), which is tighter where both depend on one variable, as x**x."""
-        if self.name != "pow" or self.args[0].leaves.isdisjoint(self.args[1].leaves):
-            return None
-        x, y = self.args
-        return self.cells.call("exp", None, y * self.cells.call("log", None, x))
+            events |= {Event(found.kind, self)}
+        return Value(found.interval, events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         if self.name == "floor":
@@ -440,12 +409,6 @@ class Choice(Cell):
         self.off, self.sides = off, sides
 
     @cached_property
-    def is_mask(self) -> bool:
-        """Tell whether it is 1 where something holds, and else 0."""
-        results = [side.result for side in self.sides]
-        return all(x.is_mask if isinstance(x, Choice) else x.known in (0, 1) for x in results)
-
-    @cached_property
     def thick(self) -> list[Branch]:
         """The sides that fill some space."""
         return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
@@ -459,21 +422,29 @@ class Choice(Cell):
             there = at.narrow(self.off, signs)
             if there is not None:
                 x, more = there.value(result)
-                events |= more if 0 in signs else there.without_holes(more, self.off)
+                events |= {e for e in more if 0 in signs or not self._is_elsewhere(e)}
                 ends += x.ends if x is not None else ()
         if len(sides) > 1:
-            if not self._is_continuous(at):
-                events |= {Event(JUMP, self)}
+            apart = self._gap(at)
+            if (
+                apart is None or not apart.is_zero
+            ):  # where nothing is known of the gap, nothing is said
+                unknown = apart is None or not apart.is_finite
+                events |= {Event(DOMAIN if unknown else JUMP, self)}
             elif len(self.thick) > 1:
                 events |= {Event(KINK, self)}
         return Value(Interval.around(*ends) if ends else None, events)
 
-    def _is_continuous(self, at: Evaluation) -> bool:
-        """Tell whether the results are the same where one turns into the other."""
+    def _is_elsewhere(self, event: Event) -> bool:
+        """Tell whether there is no value only where the cell is 0, by which is divided."""
+        parts = [f for f in event.cell.factors if f.divides or f.root]
+        return event.kind == DOMAIN and bool(parts) and all(f.base is self.off for f in parts)
+
+    def _gap(self, at: Evaluation) -> Interval | None:
+        """How far the results are apart where one turns into the other."""
         there = at.narrow(self.off, EQUAL)
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
-        x = Interval(ZERO, ZERO) if there is None else there.value(apart).interval
-        return x is not None and x.is_zero
+        return Interval(ZERO, ZERO) if there is None else there.value(apart).interval
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         beside = ANY - EQUAL if self.off.is_thin else ANY
@@ -486,16 +457,15 @@ class Choice(Cell):
 
 
 class Evaluation:
-    """Cells over one box.
+    """Cells over one box, and those of which more is known there.
 
-    ``limits``: whether quotients whose parts vanish together have their limits there.
+    limits  whether quotients whose parts vanish together have their limits
     """
 
     def __init__(
-        self, cells: Cells, box: Box, limits: bool = True, known: Mapping[Cell, Value] | None = None
+        self, cells: Cells, box: Box, known: Mapping[Cell, Value] | None = None, limits: bool = True
     ) -> None:
-        self.cells, self.box, self.limits = cells, box, limits
-        self.known = known or {}
+        self.cells, self.box, self.known, self.limits = cells, box, known or {}, limits
         self.table: dict[Cell, Value] = dict(self.known)
 
     def value(self, cell: Cell) -> Value:
@@ -506,92 +476,11 @@ class Evaluation:
         self.cells.work += len(table) - before
         return table[cell]
 
-    def may_vanish(self, cell: Cell) -> bool:
-        """Tell whether a cell may be 0 in the box, or has no value."""
-        x = self.value(cell).interval
-        return x is None or 0 in x
-
-    # -- quotients whose parts vanish together, as sin(x)/x: by Cauchy's mean value theorem within
-    # the range of the quotient of the derivatives, of whatever order it takes
-
-    def limit(self, cell: Cell, events: Events, natural: Interval | None = None) -> Value:
-        """The range of a quotient, with its limit where its parts vanish together; else its natural
-        one.
-        """
-        found = self._quotient(*cell.fraction) if self.limits and cell.fraction else None
-        if found is None:
-            return Value(natural, events)
-        return Value(
-            found, frozenset(e._replace(kind=HOLE) if e.kind == POLE else e for e in events)
-        )
-
-    def _quotient(self, above: Cell, below: Cell) -> Interval | None:
-        """The range of a quotient whose parts vanish together at the root of a linear part, or
-        where a function u is 0, as in sin(u)/u. The theorem is about what lies between that number
-        and any other, so that it has to be in the box.
-        """
-        if not (above.is_smooth and below.is_smooth):
-            return None
-        for part in [c for c in below.order if c.leaves][:_MOST_PLACES]:
-            (q, variable), *others = part.terms
-            root = (
-                Interval.of(-part.constant / q)
-                if part.is_linear and not others
-                else Interval(ZERO, ZERO)
-            )
-            variable = part if others else variable
-            x = self.value(variable).interval
-            if x is not None and root.is_point and root.low in x:
-                found = self._limit(above, below, variable, root)
-                if found is not None:
-                    return found
-        return None
-
-    def _limit(self, above: Cell, below: Cell, variable: Cell, root: Interval) -> Interval | None:
-        """The range of a quotient whose parts vanish together at one value of a variable."""
-        zeros = Evaluation(self.cells, self.box, limits=False, known={variable: Value(root)})
-        there = Evaluation(self.cells, self.box, limits=False)
-        try:
-            for _ in range(_MOST_ORDERS):
-                ends = (zeros.value(part).interval for part in (above, below))
-                if not all(x is not None and x.is_zero for x in ends):
-                    return None
-                above, below = self.cells.slope(above, variable), self.cells.slope(below, variable)
-                if len(above.order) > _MOST_TERMS:
-                    return None
-                x, y = there.value(above), there.value(below)
-                if not (x.interval and y.interval and x.interval.is_finite) or (
-                    x.kinds_inside | y.kinds_inside
-                ):
-                    return None  # the theorem is about an interval on which both are smooth
-                if 0 not in y.interval:
-                    return there.value(above / below).interval
-        except Unsupported:
-            pass
-        return None
-
-    def without_holes(self, events: Events, off: Cell) -> Events:
-        """The events but for holes where a cell is 0, and a limit may have another value: sin(x)/x
-        where x is not 0.
-        """
-
-        def is_elsewhere(base: Cell) -> bool:
-            power = self.cells.monic(base)[1]
-            return any(f.base is not off for f in power.factors) and self.may_vanish(base)
-
-        return frozenset(
-            e
-            for e in events
-            if e.kind != HOLE or any(map(is_elsewhere, e.cell.divided or e.cell.args))
-        )
-
-    # -- branches
-
     def signs(self, off: Cell) -> Signs:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
         value = self.value(off)
         x = value.interval
-        if x is None or value.kinds_inside & GAPS:
+        if x is None or value.kinds & GAPS:
             return ANY
         return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
 
@@ -620,4 +509,398 @@ class Evaluation:
             narrowed[cell] = y & before
             known[cell] = Value(narrowed[cell], events)
         box = tuple(narrowed.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
-        return Evaluation(self.cells, box, self.limits, known)
+        return Evaluation(self.cells, box, known, self.limits)
+
+
+# -- The maker of cells
+
+
+Ends = tuple[float, float]
+_SHARE = 0.3819  # of the sides of the box, for a point in it
+_MOST_RESULTS = 64  # of the branches of one operation
+_MOST_CHOICES = 5  # of a function, for each of which it has twice as many branches
+
+Made = TypeVar("Made", bound=Cell)
+
+
+class Parting(Unsupported):
+    """The sign of a cell that varies, and that has to be decided."""
+
+    def __init__(self, off: Cell, *sides: Signs) -> None:
+        super().__init__("a branch outside of any operation")
+        self.off, self.sides = off, sides
+
+
+class Cells(Algebra):
+    """Context that a record's reference receives where scalars are cells over a box.
+
+    whole      an evaluation over the box
+    somewhere  one at a point
+    work       how many cells were evaluated
+    """
+
+    overflows = False
+    zero: Cell
+    one: Cell
+
+    def __init__(self, box: Box) -> None:
+        self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
+        self._made: dict[Any, Any] = {}
+        self.all: list[Cell] = []
+        self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
+        self.work = 0
+        self.whole = Evaluation(self, box)
+        point = (
+            (x.low + (x.high - x.low) * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box)
+        )
+        self.somewhere = Evaluation(self, thin(point))
+        self._slopes: dict[Cell, dict[Cell, Cell]] = {}
+        self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
+        self.pi, self.euler = self.call("pi", None), self.call("euler", None)
+        self._infinite = {self.of(math.inf): 1, self.of(-math.inf): -1}
+
+    def _once(self, make: type[Made], *parts: Any) -> Made:
+        if (make, *parts) not in self._made:
+            self._made[make, *parts] = make(self, *parts)
+        found: Made = self._made[make, *parts]
+        return found
+
+    def of(self, x: Any) -> Cell:
+        """A cell as it is, a number exactly."""
+        if isinstance(x, Cell):
+            return x
+        value = x.item() if hasattr(x, "item") else x
+        exact = value if hasattr(value, "as_integer_ratio") else float(value)
+        if isinstance(exact, float) and not math.isfinite(exact):
+            return self.call(str(exact), None)
+        return self.number(fmpq(*exact.as_integer_ratio()))
+
+    mpf = of
+
+    def number(self, value: fmpq) -> Cell:
+        return self._once(Sum, value)
+
+    def leaf(self, place: int) -> Leaf:
+        return self._once(Leaf, place)
+
+    def call(self, name: str, function: Any, *args: Cell) -> Cell:
+        return self._once(Call, name, function, *args)
+
+    def name_cell(self, x: Cell) -> Cell:
+        return x if x.known is not None or isinstance(x, Leaf) else Named(self, (x,))
+
+    def choice(self, off: Cell, *sides: Branch) -> Cell:
+        """A choice between two results; the one itself where it is the only one."""
+        alike = all(side.result is sides[0].result for side in sides)
+        return sides[0].result if alike else self._once(Choice, off, *sides)
+
+    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
+        """The sum of multiples: sums in it are opened, and like terms gathered."""
+        constant = NOUGHT
+        terms: dict[Cell, fmpq] = {}
+        for coefficient, cell in parts:
+            constant += coefficient * cell.constant
+            for inner, term in cell.terms:
+                terms[term] = terms.get(term, NOUGHT) + coefficient * inner
+        left = sorted(
+            ((q, c) for c, q in terms.items() if q != 0 or c.partial),
+            key=lambda term: term[1].serial,
+        )
+        if constant == 0 and len(left) == 1 and left[0][0] == 1:
+            return left[0][1]
+        return self._once(Sum, constant, *left)
+
+    def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
+        """A number and a cell whose product is this one: the same cell for all multiples of it."""
+        leading = next((q for q, _ in cell.terms if q != 0), UNIT)
+        return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
+
+    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
+        """The product of powers: products in it are opened, and like factors gathered; numbers
+        become coefficients.
+        """
+        scale = UNIT
+        known: dict[Cell, Factor] = {}
+        pending = list(parts)[::-1]
+        while pending:
+            cell, exponent = pending.pop()
+            whole = exponent.q == 1
+            leading, rest = self.monic(cell) if whole else (UNIT, cell)
+            if cell.known is not None and whole and (cell.known != 0 or exponent > 0):
+                scale *= cell.known ** int(exponent.p)
+            elif leading != 1:
+                scale *= leading ** int(exponent.p)
+                pending.append((rest, exponent))
+            else:
+                plain = cell.known is not None and cell.known > 0
+                inner = cell.factors if whole else (Factor(cell, UNIT, root=not plain),)
+                for f in inner:
+                    before = known.get(f.base, Factor(f.base, NOUGHT))
+                    divides = before.divides or f.divides or (exponent < 0 and not plain)
+                    known[f.base] = Factor(
+                        f.base,
+                        before.exponent + f.exponent * exponent,
+                        divides,
+                        before.root or f.root,
+                    )
+        factors = [f for f in known.values() if f.matters]
+        if scale == 0:
+            factors = [f for f in factors if f.divides or f.root or f.base.partial]
+        return self.sum([(scale, self.of_factors(factors))])
+
+    def of_factors(self, factors: Sequence[Factor]) -> Cell:
+        if len(factors) == 1 and factors[0] == Factor(factors[0].base, UNIT):
+            return factors[0].base
+        ordered = sorted(factors, key=lambda f: f.base.serial)
+        return self._once(Product, *ordered) if factors else self.one
+
+    def raise_to(self, x: Cell, exponent: fmpq) -> Cell:
+        return self.product([(x, exponent)])
+
+    def floor(self, x: Any) -> Cell:
+        x = self.of(x)
+        return (
+            self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
+        )
+
+    def replace(self, root: Cell, known: Mapping[Cell, Cell], beside: bool = False) -> Cell:
+        """A cell made anew, with others in the places of those that are known.
+
+        beside  without the sides of choices that fill no space, which have no part in a derivative
+        """
+        found = dict(known)
+        for cell in root.order:
+            if cell in found:
+                continue
+            if beside and isinstance(cell, Choice) and len(cell.thick) < 2:
+                found[cell] = found[(cell.thick or cell.sides)[0].result]
+            elif (beside and isinstance(cell, Named)) or all(found[a] is a for a in cell.args):
+                found[cell] = cell
+            else:
+                found[cell] = cell.rebuilt(found)
+        return found[root]
+
+    # -- derivatives, which are known but for points that fill no space, such as the zeros of an
+    # analytic function that is not zero everywhere
+
+    def slope(self, y: Cell, x: Cell) -> Cell:
+        """The derivative of one cell by another: a variable, or a named value."""
+        y = self.replace(y, {}, beside=True)
+        found = self._slopes.setdefault(x, {x: self.one})
+        for cell in y.order:
+            if cell not in found:
+                found[cell] = (
+                    self.zero
+                    if all(found[a] is self.zero for a in cell.args)
+                    else cell.slope(found)
+                )
+        return found[y]
+
+    # -- branches
+
+    def compare(self, x: Cell, y: Cell, signs: Signs) -> Cell:
+        """1 where the sign of x - y is one of some, and else 0."""
+        a, b = (self._infinite.get(c, 0) for c in (x, y))
+        off = self.number(fmpq(a - b)) if a or b else x - y
+        return self.branching(lambda: self._holds(off, signs))
+
+    def branching(self, run: Callable[[], Any]) -> Cell:
+        """Return what a reference gives, with a choice wherever it branches."""
+        found = self.branch(run)
+        return self.of(found[()] if isinstance(found, np.ndarray) else found)
+
+    def branch(self, run: Callable[[], Any]) -> Any:
+        """Return what something gives, an array or several, joined of what both branches give
+        wherever it branches.
+        """
+        results = 0
+
+        def grow(known: dict[Cell, Signs]) -> Any:
+            nonlocal results
+            before, self._signs = self._signs, known
+            try:
+                found = run()
+            except Parting as parting:
+                off = parting.off
+                return self._join(
+                    off, parting.sides, [grow({**known, off: signs}) for signs in parting.sides]
+                )
+            finally:
+                self._signs = before
+            results += 1
+            if results > _MOST_RESULTS:
+                raise Unsupported("so many branches")
+            return found
+
+        return grow({})
+
+    def _join(self, off: Cell, signs: Sequence[Signs], results: Sequence[Any]) -> Any:
+        """The results of two branches as one, entry by entry."""
+        if isinstance(results[0], tuple):
+            return tuple(self._join(off, signs, parts) for parts in zip(*results, strict=True))
+        x, y = (np.asarray(part, dtype=object) for part in results)
+        if x.shape != y.shape:
+            raise Unsupported("a result whose shape depends on the variables")
+
+        def choose(*entries: Any) -> Cell:
+            return self.choice(off, *map(Branch, signs, map(self.of, entries)))
+
+        return np.asarray(cast(Any, np.frompyfunc)(choose, 2, 1)(x, y), dtype=object)
+
+    def decide(self, truth: Any) -> bool:
+        """One branch of a truth, and later the other. A number is true where it is not 0."""
+        return not self._holds(self._on_path(truth), EQUAL)
+
+    def _holds(self, off: Cell, signs: Signs) -> bool:
+        """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in
+        the other.
+        """
+        scale, off = self.monic(off)  # all multiples of a cell are one condition
+        if all(q == 0 for q, _ in off.terms):
+            return (off.constant > 0) - (off.constant < 0) in signs
+        signs = signs if scale > 0 else frozenset(-s for s in signs)
+        # on a face any sign is possible, which tells nothing of derivatives
+        on_face = any(self.whole.box[k].is_point for k in off.leaves)
+        possible = self._signs.get(off) or (ANY if on_face else self.whole.signs(off))
+        sides = possible & signs, possible - signs
+        if not all(sides):
+            return bool(sides[0])
+        # what has branches may be 0 on a region, which then is known
+        if EQUAL in sides and (piece := self.take_choices(off)) is not off:
+            return self._holds(piece, signs)
+        raise Parting(off, *sides)
+
+    def _on_path(self, x: Cell) -> Cell:
+        """The result of a choice on one of its sides, and later on the other."""
+        while isinstance(x, Choice):
+            x = x.sides[not self._holds(x.off, x.sides[0].signs)].result
+        return x
+
+    def take_choices(self, root: Cell) -> Cell:
+        """A cell with its choices made, each in a branch of its own; if they are many, as it is."""
+        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len(
+            {c.off for c in choices}
+        ) <= _MOST_CHOICES:
+            root = self.replace(root, {choices[-1]: self._on_path(choices[-1])})
+        for off in [off for off, signs in self._signs.items() if signs == EQUAL]:
+            if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable that is known there
+                leaf = off.terms[0][1]
+                root = self.replace(root, {leaf: leaf - off})
+        return root
+
+    # -- what references ask of a context
+
+    def isfinite(self, x: Any) -> bool:
+        return True
+
+    def isnan(self, x: Any) -> bool:
+        return False
+
+    def fsum(self, terms: Any) -> Cell:
+        return self.sum([(UNIT, self.of(x)) for x in terms])
+
+    def ceil(self, x: Any) -> Any:
+        return -self.floor(-self.of(x))
+
+    def sign(self, x: Any) -> Any:
+        return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
+
+    def extreme(self, which: str, row: list[Any]) -> Any:
+        best = row[0]
+        for x in row[1:]:
+            best = self.function(f"{which}imum", best, x)
+        return best
+
+    def __getattr__(self, name: str) -> Any:
+        """Any function of the catalogue, as references call it."""
+        try:
+            find(name)
+        except KeyError:
+            raise AttributeError(name) from None
+        return partial(self.function, name)
+
+    def partial(self, call: Call, place: int) -> Any:
+        """The derivative of a function by one of its arguments, which sympy knows."""
+        from gradcli.reference.symbolic.cells import partial
+
+        return partial(self, call, place)
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+        given = [None if a is None else self.of(a) for a in arguments]
+        if op.kind == "smooth":
+            from gradcli.reference.symbolic.cells import of_operation  # sympy
+
+            return of_operation(self, op, static, given)
+        try:
+            return self.branching(lambda: op.reference(self, *given, **static))
+        except AttributeError as error:
+            raise Unsupported(f"{op.name}: {error}") from None
+
+    def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its
+        branches.
+        """
+        if op.elementwise:
+            return self.elementwise(op, static, arrays)
+        return self.branch(lambda: super(Cells, self).apply(op, static, arrays))
+
+
+class Region(ReferenceTape):
+    """A box, and what is read of the program over it.
+
+    places   the nodes that are variables
+    origins  the nodes that cells were first made for
+    """
+
+    def __init__(
+        self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
+    ) -> None:
+        with precise():
+            self.box: Box = tuple(Interval(arb(low), arb(high)) for low, high in variables.values())
+            self.cells = Cells(self.box)
+            self.table = {
+                leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)
+            }
+        self.m = self.scalars = cast(Any, self.cells)
+        self.values, self.precision, self.zeros = values, precision, NO_ZEROS
+        self.places = {leaf: place for place, leaf in enumerate(variables)}
+        self.origins: dict[Cell, Expr] = {}
+
+    def read(self, *roots: Expr) -> list[Array]:
+        """Arrays of cells. Raises Unsupported."""
+        with precise():
+            return [Algebra.map(self.cells.of, self.run(root)) for root in roots]
+
+    def number(self, root: Expr) -> Cell:
+        """A result, or the sum of the entries of one, as a cell. Raises Unsupported."""
+        (found,) = self.read(root)
+        with precise():
+            return self.cells.fsum(np.ravel(found))
+
+    def slope(self, cell: Cell, place: int) -> Cell:
+        """The derivative of a cell by a variable."""
+        with precise():
+            return self.cells.slope(cell, self.cells.leaf(place))
+
+    def leaf(self, node: Expr) -> Array:
+        return exact_array(self.cells, self.values[node], node.kind)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        before = len(self.cells.all)
+        found = self.cells.apply(op, node.static, operands)
+        self.origins |= dict.fromkeys(self.cells.all[before:], node)
+        return found
+
+    def alias(self, node: Expr, x: Array) -> Array:
+        return Algebra.map(lambda v: self.cells.name_cell(self.cells.of(v)), x)
+
+    def detach(self, node: Expr, x: Array) -> Array:
+        if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):
+            raise Unsupported("a detached value, whose slopes are not those of its values")
+        return x
+
+    def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
+        total = self.cells.fsum(
+            self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True)
+        )
+        return Algebra.map(lambda v: self.cells.slope(total, self.cells.of(v)), x)

@@ -1,21 +1,25 @@
-"""Intervals: two exact ends, rounded outwards at FLINT's precision; an end may be infinite.
+"""Intervals, boxes of them, and ranges of functions over them: by how these rise and fall, from a
+few points; else in balls.
 
-Boxes of them.
-
-Balls are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So ends are exact
-numbers (``arb`` of radius 0), which compare without doubt, and balls are what the ends of results
-are computed in.
+An interval has two exact ends, rounded outwards at FLINT's precision; an end may be infinite. Balls
+are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So ends are exact numbers
+(``arb`` of radius 0), which compare without doubt, and balls are what the ends of results are
+computed in.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NamedTuple
 
 import flint
-from flint import arb, fmpq
+from flint import acb, arb, fmpq
+
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.ball import REAL, Real
 
 INFINITE, ZERO, ONE = arb.pos_inf(), arb(0), arb(1)
 precise = partial(flint.ctx.workprec, 256)  # FLINT's precision, which is global, for a while
@@ -200,3 +204,183 @@ class Sides:
         return [
             with_side(box, k, half) for half in (Interval(box[k].low, m), Interval(m, box[k].high))
         ]
+
+
+# -- Functions, by the names of sympy's classes in small letters
+
+
+DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
+_BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
+
+
+class Found(NamedTuple):
+    """The range of a function over intervals.
+
+    interval  None where it is defined nowhere
+    kind      what is the matter somewhere: DOMAIN, POLE or JUMP
+    """
+
+    interval: Interval | None
+    kind: str | None = None
+
+
+def _by_pieces(function: Real, x: Interval, *turns: arb) -> Found:
+    """The range of a function that is monotone over its domain but for some values inside, at which
+    it turns.
+
+    Where it is infinite at an end of its domain, it has a pole.
+    """
+    a, b = inside = max(x.low, arb(function.low)), min(x.high, arb(function.high))
+    if a > b:
+        return Found(None, DOMAIN)
+    ends = [function(end) for end in inside]
+    at_pole = any(
+        end.is_finite() and not value.is_finite() for end, value in zip(inside, ends, strict=True)
+    )
+    if at_pole and a == b:
+        return Found(None, DOMAIN)
+    kind = DOMAIN if inside != x.ends else POLE if at_pole else None
+    return Found(Interval.around(*ends, *turns), kind)
+
+
+def x_log_x(x: Interval) -> Interval:
+    """x*log(abs(x)), 0 at 0, which turns at 1/e and -1/e."""
+    ends = [ZERO if end == 0 else end * abs(end).log() for end in x.ends]
+    turns = [turn for turn in ((-ONE).exp(), -(-ONE).exp()) if not (turn < x.low or turn > x.high)]
+    return Interval.around(*ends, *[-turn for turn in turns])
+
+
+# Where gamma is least beyond 0, and its value there: FLINT's ball of wide ones around this point
+# does not hold all values (3.6).
+_GAMMA_POINT = arb(
+    arb("1.46163214496836234126265954232572132846819620400644629515").mid(), arb("1e-55")
+)
+_LEAST_GAMMA = arb(
+    arb("0.88560319441088870027881590058258873320795153366990344888").mid(), arb("1e-55")
+)
+
+
+def _gamma(x: Interval) -> Found:
+    if x.high > 0 <= x.low:
+        return _by_pieces(
+            REAL["gamma"],
+            x,
+            *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]),
+        )
+    if not x.is_finite or x.ball.contains_integer():
+        return Found(EVERYTHING, POLE)
+    mirrored = _gamma(Interval(ONE, ONE) - x).interval
+    assert mirrored is not None
+    return Found((mirrored * Interval.around(x.ball.sin_pi() / arb.pi())).inverse())
+
+
+def _loggamma(x: Interval) -> Found:
+    found = _gamma(x)
+    sizes = found.interval or EVERYTHING
+    is_known = sizes.low > 0 or sizes.high < 0
+    return found._replace(
+        interval=Interval.around(*[REAL["log"](abs(end)) for end in sizes.ends])
+        if is_known
+        else EVERYTHING
+    )
+
+
+def _polygamma(order: Interval, x: Interval) -> Found:
+    """The derivatives of digamma, which rises between its poles."""
+    if not x.is_finite or (x.low <= 0 and x.ball.contains_integer()):
+        return Found(EVERYTHING, POLE)
+    ends = map(arb.digamma, x.ends) if order.is_zero else [acb(x.ball).polygamma(order.low).real]
+    return Found(Interval.around(*ends))
+
+
+def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
+    """A function of period 2*pi between -1 and 1, with a crest at crest*pi and a trough pi
+    beyond.
+    """
+    whole, turns = Interval(-ONE, ONE), []
+    if not x.is_finite:
+        return Found(whole)
+    for turn, value in ((crest, ONE), (crest + 1, -ONE)):
+        begin, end = ((a / arb.pi() - turn) / 2 for a in x.ends)
+        if not low(begin).ceil().mid() > high(end):  # there may be a whole number between them
+            turns.append(value)
+    return Found(whole & Interval.around(*map(function, x.ends), *turns))
+
+
+def _powers(x: Interval, y: Interval) -> Found:
+    """Powers with an exponent that varies; below 0 there are those of whole numbers alone, and
+    no range is known.
+    """
+    whole = y.low.unique_fmpz() if y.is_point else None
+    if whole is not None:
+        return Found(x ** fmpq(whole), POLE if y.low < 0 and 0 in x else None)
+    if x.low < 0:
+        nowhere = x.high < 0 and y.is_finite and y.high.floor() < y.low
+        return Found(None if nowhere else EVERYTHING, DOMAIN)
+    return Found(_positive_powers(x, y), POLE if x.low == 0 and y.low < 0 else None)
+
+
+def _positive_powers(x: Interval, y: Interval) -> Interval:
+    """Powers of numbers from 0 on, which are monotone along both axes, so that the ends are at
+    corners.
+    """
+    corners = [power(a, b) for a in x.ends for b in y.ends]
+    return Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
+
+
+def _angle(y: Interval, x: Interval) -> Found:
+    """atan2: monotone along both axes but across the negative half of the x-axis."""
+    across = x.low <= 0 and 0 in y and (y.low < 0 or x.high >= 0)
+    if across or not x.is_finite or not y.is_finite:
+        return Found(Interval(-high(arb.pi()), high(arb.pi())), JUMP)
+    rows, columns = ([*side.ends, ZERO] if 0 in side else side.ends for side in (y, x))
+    return Found(Interval.around(*[arb.atan2(b, a) for a in columns for b in rows]))
+
+
+def _floor(x: Interval) -> Found:
+    found = Interval(*(end.floor().mid() if end.is_finite() else end for end in x.ends))
+    return Found(found, None if found.is_point else JUMP)
+
+
+_MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
+_SHAPES: dict[str, Callable[..., Found]] = {
+    **{name: partial(_by_pieces, REAL[name]) for name in _MONOTONE.split()},
+    "lambertw": partial(_by_pieces, Real("lambertw", arb.lambertw, -(arb(-1).exp()))),
+    "cosh": lambda x: _by_pieces(REAL["cosh"], x, *([ONE] if 0 in x else [])),
+    "gamma": _gamma, "loggamma": _loggamma, "polygamma": _polygamma,
+    "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
+    "pow": _powers, "atan2": _angle, "floor": _floor,
+    "nan": lambda: Found(None, DOMAIN), "inf": lambda: Found(None, POLE), "-inf": lambda: Found(None, POLE),
+    "pi": lambda: Found(Interval.around(arb.pi())), "e": lambda: Found(Interval.around(arb.const_e())),
+    "euler": lambda: Found(Interval.around(arb.const_euler())),
+}  # fmt: skip
+
+
+def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
+    """The range of a function, and the work that it took, in cells.
+
+    By its shape, else by its reference in balls. Raises Unsupported where that is not computed
+    there, or proves nothing.
+    """
+    if name in _SHAPES and not hasattr(
+        function, "by_mpmath"
+    ):  # which is of a record, whatever it is called
+        return _SHAPES[name](*given), 0
+    from gradcli.reference.ball import Ball
+    from gradcli.reference.balls import Balls
+    from gradcli.reference.contexts import Undecidable
+    from gradcli.reference.symbolic.translate import program_of
+
+    unknown = Found(EVERYTHING, DOMAIN), _BALLS
+    if not all(x.is_finite for x in given):
+        return unknown
+    m, value = Balls(), None
+    try:
+        value = program_of(function, len(given)).run(m, tuple(Ball(x.ball) for x in given))[0]
+    except (Undecidable, ArithmeticError, ValueError):
+        return unknown
+    except (TypeError, AttributeError, NotImplementedError):
+        pass
+    if m.uncertified or not isinstance(value, Ball):
+        raise Unsupported(f"{name} has no rigorous bounds")
+    return (Found(Interval.around(value.ball)), _BALLS) if value.ball.is_finite() else unknown

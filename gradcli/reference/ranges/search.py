@@ -1,9 +1,12 @@
 """The range of a cell over a box by branch and bound: the box whose bound is furthest out is
-halved, until the bound is tight.
+halved, until the bound is tight. Relations over a box: proved, refuted by a point, or left open in
+a box that is as small as it could be made.
 
 One look at a box bounds the cell by its natural extension, by monotonicity, and by the mean value
 theorem. What is known from below is what was computed at points; the difference is the excess over
-the true range.
+the true range. An enclosure proves an inequality with room to spare, box by box. Equalities are
+proved by algebra: in the field of the functions that a cell is made of, where what is zero is zero
+wherever it has a value.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 from flint import arb
@@ -21,10 +26,27 @@ from flint import arb
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import still_in_time
-from gradcli.reference.ranges.cells import GAPS, NOUGHT, UNIT, Cell, Evaluation
-from gradcli.reference.ranges.functions import DOMAIN, HOLE, JUMP, KINK, POLE
+from gradcli.reference.fields.element import Element, Generator, fraction
+from gradcli.reference.fields.functions import Functions, decide_in_field
+from gradcli.reference.ranges.cells import (
+    GAPS,
+    NOUGHT,
+    UNIT,
+    Call,
+    Cell,
+    Ends,
+    Evaluation,
+    Named,
+    Product,
+    Region,
+    Sum,
+)
 from gradcli.reference.ranges.intervals import (
+    DOMAIN,
     EVERYTHING,
+    JUMP,
+    KINK,
+    POLE,
     ZERO,
     Box,
     Interval,
@@ -37,7 +59,6 @@ from gradcli.reference.ranges.intervals import (
     thin,
     with_side,
 )
-from gradcli.reference.ranges.making import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
@@ -50,6 +71,7 @@ _ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken f
 _SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
 _DIGITS = 6  # of an end that is no float
 _WORK = 240_000  # cells that are evaluated for one range
+_BROKEN = {DOMAIN, POLE, JUMP}  # where a cell is not continuous
 
 
 @dataclass(eq=False)
@@ -57,15 +79,13 @@ class Node:
     """A box of the tree, and what a cell may be there; None where it is defined nowhere.
 
     kinds   what is the matter there
-    broken  whether the cell is not continuous inside
     inside  a number that is attained, if one is known, at a point
     halves  the boxes that it was cut in, when it was looked into
     """
 
     box: Box
     interval: Interval | None
-    kinds: set[str]
-    broken: bool
+    kinds: AbstractSet[str]
     point: Box = ()
     inside: Interval | None = None
     halves: list[Node] | None = None
@@ -222,13 +242,12 @@ class Search:
         """The range over a box, as tight as one look at it gives."""
         here = Evaluation(self.cells, box)
         value = here.value(self.cell)
-        broken = bool(value.kinds_inside & {DOMAIN, POLE, JUMP})
-        node = Node(box, value.interval, value.kinds, broken)
+        node = Node(box, value.interval, value.kinds)
         if node.interval is None:
             return node
         node.point = thin(x.middle for x in box)
         node.inside = value_near(self.cell, node.point, box)
-        if self.slopes and not broken:
+        if self.slopes and not node.kinds & _BROKEN:
             slopes = {
                 k: here.value(slope).interval or EVERYTHING
                 for k, slope in self.slopes.items()
@@ -251,7 +270,8 @@ class Search:
             return EVERYTHING
         # the slopes of a face may have a sign where those of the box have none
         least, most = (
-            (not node.broken and node.interval) or EVERYTHING for node in map(self.bounds, faces)
+            (not node.kinds & _BROKEN and node.interval) or EVERYTHING
+            for node in map(self.bounds, faces)
         )
         return Interval(least.low, most.high)
 
@@ -265,7 +285,7 @@ _POINT = 2.0**-144  # of them, within which a round number is taken for the plac
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
 _MOST_WORK = 60_000
 _MOST_CELLS = 24  # with which something is the matter
-_GRAVITY = (DOMAIN, POLE, HOLE, JUMP, KINK)
+_GRAVITY = (DOMAIN, POLE, JUMP, KINK)
 
 Range = tuple[Side, Side]  # the lower end and the upper one
 
@@ -297,7 +317,7 @@ class Function(Region):
         self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
     ) -> None:
         super().__init__(variables, values, precision)
-        self.cell = self.number(root)
+        self.root, self.cell = root, self.number(root)
 
     def ranges(self, width: float, norms: bool) -> Found:
         """All that is asked for.
@@ -305,25 +325,21 @@ class Function(Region):
         Raises Unsupported for a function whose derivatives are not known.
         """
         with precise():
-            cells, value = self.cells, self._range(self.cell, width)
-            slopes = (
-                [] if value is None else [self.slope(self.cell, k) for k in range(len(self.box))]
-            )
-            defined = [cells.sum([(UNIT, slope), (NOUGHT, self.cell)]) for slope in slopes]
-            found = Found(
-                value, [self._range(slope, width) for slope in defined], self.find_places()
-            )
-            if norms and slopes:
-                sizes = [abs(s) for s in slopes]
-                squares = cells.fsum(s * s for s in slopes)
+            found = Found(self._range(self.cell, width), [], self.find_places())
+            for k in range(len(self.box)) if found.value else ():
+                slope = self.slope(self.cell, k)  # where the function has a value
+                slope = self.cells.sum([(UNIT, slope), (NOUGHT, self.cell)])
+                found.grad.append(self._range(slope, width))
+            if norms:
+                sizes = [max(abs(arb(side.end)) for side in part) for part in found.grad if part]
+                several = sum((size**2 for size in sizes), ZERO).sqrt()
                 lengths = {
-                    "1": cells.fsum(sizes),
-                    "2": cells.raise_to(squares, UNIT / 2) if len(sizes) > 1 else sizes[0],
-                    "inf": cells.extreme("max", sizes),
+                    "1": sum(sizes, ZERO),
+                    "2": several if len(sizes) > 1 else sum(sizes, ZERO),
+                    "inf": max(sizes, default=ZERO),
                 }
-                for name, cell in lengths.items():
-                    most = Search(cell, self.box).side(1, width).end or 0.0
-                    found.norms[name] = None if math.isinf(most) else most
+                for name, length in lengths.items():
+                    found.norms[name] = -below(-high(length)) if length.is_finite() else None
         return found
 
     def _range(self, cell: Cell, width: float) -> Range | None:
@@ -365,8 +381,11 @@ class Function(Region):
                     halves += sides.halves(part)
             active = halves
         for kind, boxes in found.items():
-            for box in _join_boxes(boxes):
-                yield Place(kind, first, self._sharpen(box, cells))
+            for hull in _join_boxes(boxes):
+                box = hull
+                for k in sides.whole:
+                    box = with_side(box, k, self._sharp_side(box, k, cells))
+                yield Place(kind, first, box)
 
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
         """The events in some cells, and whether the function has no value in the box: then what
@@ -378,15 +397,10 @@ class Function(Region):
         }
         return grave, value is None
 
-    def _sharpen(self, box: Box, cells: set[Cell]) -> Box:
-        """A box whose sides end at the roundest numbers near its ends beyond which nothing is the
+    def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
+        """A side that ends at the roundest numbers near its ends beyond which nothing is the
         matter.
         """
-        for k in sorted(next(iter(cells)).leaves):
-            box = with_side(box, k, self._sharp_side(box, k, cells))
-        return box
-
-    def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
         whole, (a, b) = self.box[k], box[k].ends
         size = whole.high - whole.low
         room, near = size * _FINEST_PLACE * 4, size * _POINT
@@ -421,3 +435,138 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
             )
         )
     return hulls
+
+
+# -- Relations
+
+
+_WORK_OF_PROOF = 100_000  # cells that are evaluated for one relation
+# to find the parts of a box in which algebra proves an equality, and points at which it does not
+# hold: of smooth functions and of others
+_WORK_FOR_PARTS, _WORK_FOR_BRANCHES = 4_000, 60_000
+_SMALL_PART = 2.0**-30  # of the sides of these parts
+_MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
+
+Point = list[float]
+
+
+@dataclass(eq=False)
+class Outcome:
+    """Outcome of a relation: None where it is open."""
+
+    holds: bool | None
+    point: Point | None = None
+    box: list[tuple[float, float]] | None = None
+    reason: str | None = None
+
+
+class Proof:
+    """A relation over the box of a region.
+
+    confirmed  whether floats refute the relation at a point
+    kinks      whether points on kinks are left out
+    """
+
+    def __init__(
+        self, region: Region, confirmed: Callable[[Point], bool], kinks: bool = False
+    ) -> None:
+        self.cells, self.box = region.cells, region.box
+        self.confirmed, self.kinks = confirmed, kinks
+
+    def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
+        """Return what becomes of a relation between two numbers, with a tolerance."""
+        with precise():
+            off = self.cells.of(left) - self.cells.of(right)
+            if symbol == "==" and not within:
+                return self._zero(off, self._reduce(off))
+            size = abs(off) if symbol in ("==", "!=") else off
+            if symbol == "!=":
+                return self._positive(size - within, strictly=True)
+            room = within - size if symbol in ("<", "<=", "==") else size + within
+            return self._positive(room, strictly=len(symbol) == 1)
+
+    def _positive(
+        self, cell: Cell, strictly: bool = False, defined: bool = False, work: int = _WORK_OF_PROOF
+    ) -> Outcome:
+        """Prove that a cell is positive, or not negative, box by box: the one in which it may be
+        least comes first. Points at which it is not, neither for enclosures nor for floats, refute
+        it: the middles of boxes, the corners of the whole one, and a round number of the last.
+
+        defined  whether a point without a value leaves it open, and refutes nothing
+        """
+        search = Search(cell, self.box, natural=defined)
+        doubts, points = 0, [thin(x.middle for x in self.box), *corners(self.box)]
+        for bottom, node in search.worst(-1, GAPS):
+            if bottom > 0 or (bottom == 0 and not strictly):
+                return Outcome(True)
+            finest = _SMALL_PART if defined else _CLOSE
+            spent = doubts > _MOST_DOUBTS or search.is_spent(work, node, finest)
+            if spent:
+                points.append(thin(x.round_numbers[0] for x in node.box))
+            for point in points or [thin(x.middle for x in node.box)]:
+                x = value_near(cell, point, self.box)
+                refuted = not (defined or self.kinks)
+                if x is not None:
+                    refuted = bool(x.high < 0 or (strictly and x.high <= 0))
+                at = [float(side.middle) for side in point]
+                if refuted and self.confirmed(at):
+                    return Outcome(False, at)
+                doubts += refuted and x is not None
+            if spent:
+                reason = "the sides differ there by less than rounding" if doubts else None
+                if defined and node.kinds & GAPS:
+                    reason = "the sides have no value there"
+                return Outcome(None, None, [x.floats for x in node.box], reason)
+            points = []
+        return Outcome(True)
+
+    def _reduce(self, cell: Cell) -> Cell:
+        """A cell of the same zeros, as far as it is defined: 0 where algebra proves that it is, in
+        all branches or in some.
+        """
+        if vanishes(cell):
+            return self.cells.zero
+
+        def in_a_branch() -> Cell:
+            piece = self.cells.take_choices(cell)
+            return self.cells.zero if vanishes(piece) else piece
+
+        with suppress(Unsupported):
+            cell = self.cells.branching(in_a_branch)
+        return self.cells.replace(cell, {}, beside=True) if self.kinks else cell
+
+    def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
+        """Prove that a cell is defined all over the box, and zero."""
+        off = self.cells.sum([(NOUGHT, cell), (-UNIT, abs(reduced))])
+        return self._positive(
+            off, defined=True, work=_WORK_FOR_PARTS if reduced.is_smooth else _WORK_FOR_BRANCHES
+        )
+
+
+# -- algebra
+
+
+def vanishes(cell: Cell) -> bool:
+    """Tell whether a cell is zero wherever it is defined, as algebra tells."""
+    return bool(decide_in_field(lambda functions: _element(functions, cell).is_zero))
+
+
+def _element(functions: Functions, root: Cell) -> Element:
+    """A cell as an element of a field."""
+    found: dict[Cell, Any] = {}
+    for cell in root.order:
+        if isinstance(cell, Named):
+            found[cell] = found[cell.args[0]]
+        elif isinstance(cell, Sum):
+            parts = (found[c] * fraction(q) for q, c in cell.terms)
+            found[cell] = sum(parts, functions.of(fraction(cell.constant)))
+        elif isinstance(cell, Product):
+            powers = (functions.root(found[f.base], fraction(f.exponent)) for f in cell.factors)
+            found[cell] = prod(powers, start=functions.one)
+        elif isinstance(cell, Call) and cell.function is not None:
+            found[cell] = functions.call(cell.function, *[found[a] for a in cell.args])
+        elif isinstance(cell, Call) and cell.name != "floor":
+            found[cell] = functions.exp(1) if cell.name == "e" else getattr(functions, cell.name)
+        else:
+            found[cell] = functions.field.symbol(cell, partial(Generator, "variable"))
+    return functions.of(found[root])

@@ -14,23 +14,19 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell
 from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_function
 
 
-def of_operation(
-    cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]
-) -> Cell:
+def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
     """A smooth operation on cells."""
     try:
         function = smooth_function(op, len(arguments), static)
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    made = _make(cells, function, arguments)
-    return made if op.domain else cells.fill(made)
+    return _make(cells, function, arguments)
 
 
-def partial(cells: Any, call: Call, place: int) -> Cell:
+def partial(cells: Any, call: Any, place: int) -> Any:
     """sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
@@ -49,9 +45,8 @@ def _smooth(function: Any, given: tuple[fmpq | None, ...]) -> Smooth:
     return Smooth(function(*told), symbols)
 
 
-def _make(cells: Any, function: Smooth, arguments: Sequence[Cell | None]) -> Cell:
-    found: Cell = cells.branching(lambda: function.value(_Context(cells), tuple(arguments)))
-    return found
+def _make(cells: Any, function: Smooth, arguments: Sequence[Any]) -> Any:
+    return cells.branching(lambda: function.value(_Context(cells), tuple(arguments)))
 
 
 class _Context(OfSympy):
@@ -73,7 +68,7 @@ class _Context(OfSympy):
         return self.cells.fsum(terms)
 
     def fprod(self, factors: Any) -> Any:
-        return self.cells.product([(factor, UNIT) for factor in factors])
+        return self.cells.product([(factor, fmpq(1)) for factor in factors])
 
     def pow(self, base: Any, exponent: Any) -> Any:
         if exponent.known is not None:
