@@ -129,6 +129,10 @@ class View:
     item: Item
     places: Axes
 
+    @property
+    def shape(self) -> Shape:
+        return tuple(1 if axis is None else axis.extent for axis in self.places)
+
 
 class Conflict(Exception):
     """Two axes of one item would become one: an array meets itself along another axis."""
