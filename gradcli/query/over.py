@@ -121,13 +121,13 @@ class Subjects:
         """
         from gradcli.reference.algebra import Unsupported
         from gradcli.reference.ranges.intervals import thin
-        from gradcli.reference.ranges.search import Proof, value_near
+        from gradcli.reference.ranges.search import Proof, value_at
 
         region = self.region
 
         def refutes(point: Sequence[float]) -> bool:
             """Tell whether the computed number is off the reference by more than rounding."""
-            reference, computed = value_near(truth, thin(point), region.box), self._at(left, point)
+            reference, computed = value_at(truth, thin(point)), self._at(left, point)
             if reference is None or not np.isfinite(computed):
                 return False
             low, high = map(float, reference.ends)

@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from itertools import permutations
+from operator import mul
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -48,7 +50,6 @@ LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
 # defined everywhere
 _TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
-_ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
 _ORDERS = (1, 2, 3, 4)  # of derivatives, for quotients whose parts vanish together
 GAPS = {DOMAIN, POLE}
 
@@ -95,14 +96,13 @@ class Cell:
 
     known    its value, of a number
     partial  whether it may be undefined somewhere
-    smooth   whether it has no kinks and jumps, if what it is made of has none
-    regular  whether it is analytic on a convex set, if what it is made of is
+    smooth   whether it is analytic, if what it is made of is
     """
 
     __array_ufunc__ = None
     known: fmpq | None = None
     constant = NOUGHT
-    smooth = regular = True
+    smooth = True
 
     def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False) -> None:
         self.cells, self.args = cells, args
@@ -156,23 +156,16 @@ class Cell:
         return all(c.smooth for c in self.order)
 
     @cached_property
-    def is_linear(self) -> bool:
-        return all(isinstance(c, Leaf) for _, c in self.terms)
-
-    @cached_property
     def is_thin(self) -> bool:
         """Tell whether its zeros surely fill no space.
 
-        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly
-        anywhere: it is not where it is not 0 at a point.
+        A function that is analytic everywhere is 0 everywhere or hardly anywhere: it is not where
+        it is not 0 at a point.
         """
-        inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
-        if not all(c.regular for c in self.order) or any(
-            f.divides for b in inner for f in b.factors
-        ):
+        if self.partial or not self.is_smooth:
             return False
-        x, events = self.cells.somewhere.value(self)
-        return x is not None and not events and 0 not in x
+        x, _ = self.cells.somewhere.value(self)
+        return x is not None and 0 not in x
 
     def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
         """The ranges of what it is made of, unless some of it has no value, and what is the matter
@@ -219,16 +212,14 @@ class Sum(Cell):
     def __init__(self, cells: Cells, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
         self.constant, self.terms, self.known = constant, terms, None if terms else constant
-        self.weights = Interval.of(constant), [None if q == 1 else Interval.of(q) for q, _ in terms]
+        self.weights = [Interval.of(q) for q in (constant, *(q for q, _ in terms))]
 
     def value(self, at: Evaluation) -> Value:
         ranges, events = self.operand_ranges(at)
         if ranges is None:
             return Value(None, events)
-        total, weights = self.weights
-        for weight, x in zip(weights, ranges, strict=True):
-            total = total + (x if weight is None else weight * x)
-        return Value(total, events)
+        constant, *weights = self.weights
+        return Value(sum(map(mul, weights, ranges), constant), events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
@@ -262,12 +253,11 @@ class Product(Cell):
             cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors)
         )
         self.factors = factors
-        self.regular = all(not f.root or f.base.is_linear for f in factors)
 
     def value(self, at: Evaluation) -> Value:
-        found = self._with_logarithm(at)
-        if found is not None:
-            return found
+        at_zero = self._with_logarithm(at)
+        if at_zero is not None:
+            return at_zero
         ranges, events = self.operand_ranges(at)
         if ranges is None:
             return Value(None, events)
@@ -287,45 +277,34 @@ class Product(Cell):
             total = self._limit(at) or (None if any(x.is_point for x in divisors) else total)
         return Value(total, events)
 
-    @cached_property
-    def logarithm(self) -> tuple[Cell, Factor, Cell] | None:
-        """The logarithm, the power and the other factors of x**p*log(x), or x**p*log(-x)."""
-        for f in self.factors:
-            if isinstance(f.base, Call) and f.base.name == "log" and f.exponent == 1:
-                scale, x = self.cells.monic(f.base.args[0])
-                for g in self.factors:
-                    if g.base is x and g.exponent > 0 and abs(scale) == 1:
-                        rest = [h for h in self.factors if h is not f and h is not g]
-                        return f.base, g, self.cells.of_factors(rest)
-        return None
-
     def _with_logarithm(self, at: Evaluation) -> Value | None:
-        """The range of x**p*log(x) where x may be 0, with its limit there, which is 0."""
-        if self.logarithm is None:
-            return None
-        log, power, others = self.logarithm
-        (x, events), (rest, more) = at.table[power.base], at.value(others)
-        if x is None or rest is None or 0 not in x or not x.is_finite:
-            return None
-        x = Interval(ZERO, x.high) if log.args[0] is power.base else Interval(x.low, ZERO)
-        found = Interval.of(1 / power.exponent) * x_log_x(x**power.exponent) * rest
-        return Value(found, events | more | {Event(DOMAIN, log)})
+        """The range of x**p*log(x), or x**p*log(-x), where x may be 0, with its limit there."""
+        for power, log in permutations(self.factors, 2):
+            (x, events), p = at.table[power.base], power.exponent
+            is_log = isinstance(log.base, Call) and log.base.name == "log" and log.exponent == 1
+            if is_log and p > 0 and x is not None and 0 in x and x.is_finite:
+                scale, base = self.cells.monic(log.base.args[0])
+                if base is power.base and abs(scale) == 1:
+                    x = Interval(ZERO, x.high) if scale == 1 else Interval(x.low, ZERO)
+                    rest = [f for f in self.factors if f is not power and f is not log]
+                    y, more = at.value(self.cells.of_factors(rest))
+                    found = y and Interval.of(1 / p) * x_log_x(x**p) * y
+                    return Value(found, events | more | {Event(DOMAIN, log.base)})
+        return None
 
     @cached_property
     def quotient(self) -> tuple[int, Interval, list[Cell]] | None:
         """A quotient by (x - root)**n of a variable: the place of that, the root, and the numerator
         with its derivatives up to that of order n, divided by n!.
         """
-        divisors = [f for f in self.factors if f.exponent < 0]
-        if len(divisors) != 1:
-            return None
-        base, n = divisors[0].base, -divisors[0].exponent
-        leaf, root = base.terms[0][1] if len(base.terms) == 1 else base, Interval.of(-base.constant)
-        if not isinstance(leaf, Leaf) or not root.is_point or n not in _ORDERS:
+        base, order = min(self.factors, key=lambda f: f.exponent)[:2]
+        leaf, root = base.terms[0][1], Interval.of(-base.constant)
+        is_linear = isinstance(leaf, Leaf) and len(base.terms) == 1
+        if not is_linear or not root.is_point or -order not in _ORDERS:
             return None
         above = [self.cells.of_factors([f for f in self.factors if f.base is not base])]
         with suppress(Unsupported):
-            for k in range(int(n.p)):
+            for k in range(-int(order.p)):
                 slope = self.cells.slope(above[-1], leaf)
                 above.append(self.cells.sum([(UNIT / (k + 1), slope)]))
             return leaf.place, root, above
@@ -337,7 +316,7 @@ class Product(Cell):
         between the root and any other number, so that the root has to be in the box.
         """
         place, root, above = (at.limits and self.quotient) or (0, EVERYTHING, [])
-        if not above or not above[0].is_smooth or root.low not in at.box[place]:
+        if not above or root.low not in at.box[place]:
             return None
         there = Evaluation(self.cells, with_side(at.box, place, root), limits=False)
         here = Evaluation(self.cells, at.box, limits=False)
@@ -366,9 +345,6 @@ class Call(Cell):
     def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
         super().__init__(cells, args, name not in _TOTAL.split())
         self.name, self.function, self.smooth = name, function, name != "floor"
-        self.regular = self.smooth and (
-            name in _TOTAL.split() or (name in _ON_INTERVALS and args[0].is_linear)
-        )
 
     def value(self, at: Evaluation) -> Value:
         ranges, events = self.operand_ranges(at)
@@ -402,7 +378,7 @@ class Choice(Cell):
     fills some space.
     """
 
-    smooth = regular = False
+    smooth = False
 
     def __init__(self, cells: Cells, off: Cell, *sides: Branch) -> None:
         super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))))

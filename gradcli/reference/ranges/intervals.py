@@ -267,11 +267,8 @@ def _gamma(x: Interval) -> Found:
             x,
             *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]),
         )
-    if not x.is_finite or x.ball.contains_integer():
-        return Found(EVERYTHING, POLE)
-    mirrored = _gamma(Interval(ONE, ONE) - x).interval
-    assert mirrored is not None
-    return Found((mirrored * Interval.around(x.ball.sin_pi() / arb.pi())).inverse())
+    at_pole = not x.is_finite or x.ball.contains_integer()
+    return Found(EVERYTHING, POLE if at_pole else None)
 
 
 def _loggamma(x: Interval) -> Found:
@@ -329,12 +326,11 @@ def _positive_powers(x: Interval, y: Interval) -> Interval:
 
 
 def _angle(y: Interval, x: Interval) -> Found:
-    """atan2: monotone along both axes but across the negative half of the x-axis."""
+    """atan2, which jumps across the negative half of the x-axis."""
     across = x.low <= 0 and 0 in y and (y.low < 0 or x.high >= 0)
     if across or not x.is_finite or not y.is_finite:
         return Found(Interval(-high(arb.pi()), high(arb.pi())), JUMP)
-    rows, columns = ([*side.ends, ZERO] if 0 in side else side.ends for side in (y, x))
-    return Found(Interval.around(*[arb.atan2(b, a) for a in columns for b in rows]))
+    return Found(Interval.around(arb.atan2(y.ball, x.ball)))
 
 
 def _floor(x: Interval) -> Found:
@@ -345,7 +341,6 @@ def _floor(x: Interval) -> Found:
 _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
 _SHAPES: dict[str, Callable[..., Found]] = {
     **{name: partial(_by_pieces, REAL[name]) for name in _MONOTONE.split()},
-    "lambertw": partial(_by_pieces, Real("lambertw", arb.lambertw, -(arb(-1).exp()))),
     "cosh": lambda x: _by_pieces(REAL["cosh"], x, *([ONE] if 0 in x else [])),
     "gamma": _gamma, "loggamma": _loggamma, "polygamma": _polygamma,
     "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
