@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import flint
-from flint import acb, arb, fmpq
+from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ball import REAL, Real
@@ -282,14 +282,6 @@ def _loggamma(x: Interval) -> Found:
     )
 
 
-def _polygamma(order: Interval, x: Interval) -> Found:
-    """The derivatives of digamma, which rises between its poles."""
-    if not x.is_finite or (x.low <= 0 and x.ball.contains_integer()):
-        return Found(EVERYTHING, POLE)
-    ends = map(arb.digamma, x.ends) if order.is_zero else [acb(x.ball).polygamma(order.low).real]
-    return Found(Interval.around(*ends))
-
-
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
     """A function of period 2*pi between -1 and 1, with a crest at crest*pi and a trough pi
     beyond.
@@ -314,15 +306,10 @@ def _powers(x: Interval, y: Interval) -> Found:
     if x.low < 0:
         nowhere = x.high < 0 and y.is_finite and y.high.floor() < y.low
         return Found(None if nowhere else EVERYTHING, DOMAIN)
-    return Found(_positive_powers(x, y), POLE if x.low == 0 and y.low < 0 else None)
-
-
-def _positive_powers(x: Interval, y: Interval) -> Interval:
-    """Powers of numbers from 0 on, which are monotone along both axes, so that the ends are at
-    corners.
-    """
+    # of numbers from 0 on: monotone along both axes, so that the ends are at corners
     corners = [power(a, b) for a in x.ends for b in y.ends]
-    return Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
+    found = Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
+    return Found(found, POLE if x.low == 0 and y.low < 0 else None)
 
 
 def _angle(y: Interval, x: Interval) -> Found:
@@ -342,7 +329,7 @@ _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi er
 _SHAPES: dict[str, Callable[..., Found]] = {
     **{name: partial(_by_pieces, REAL[name]) for name in _MONOTONE.split()},
     "cosh": lambda x: _by_pieces(REAL["cosh"], x, *([ONE] if 0 in x else [])),
-    "gamma": _gamma, "loggamma": _loggamma, "polygamma": _polygamma,
+    "gamma": _gamma, "loggamma": _loggamma,
     "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
     "pow": _powers, "atan2": _angle, "floor": _floor,
     "nan": lambda: Found(None, DOMAIN), "inf": lambda: Found(None, POLE), "-inf": lambda: Found(None, POLE),

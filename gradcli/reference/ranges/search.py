@@ -33,11 +33,9 @@ from gradcli.reference.ranges.cells import (
     UNIT,
     Call,
     Cell,
-    Ends,
     Evaluation,
     Named,
     Product,
-    Region,
     Sum,
 )
 from gradcli.reference.ranges.intervals import (
@@ -58,6 +56,7 @@ from gradcli.reference.ranges.intervals import (
     thin,
     with_side,
 )
+from gradcli.reference.ranges.region import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
@@ -189,8 +188,7 @@ class Search:
         if not self.best:
             return None
         value, point = self.best[sign]
-        size = max(abs(value), min(abs(self.best[-sign][0]), arb(_SMALL)))
-        found = bool(sign * bound - value <= size * arb(_ATTAINED))
+        found = bool(sign * bound - value <= max(abs(value), arb(_SMALL)) * arb(_ATTAINED))
         return [float(x.low) + 0.0 for x in point] if found else None
 
     def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
