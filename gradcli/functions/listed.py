@@ -29,12 +29,12 @@ from gradcli.storage.whole_files import path_text
 
 @dataclass(frozen=True, eq=False)
 class ListedCase:
-    """A function of the settings, of which the file is known."""
+    """A function and where the settings list it."""
 
     setting: FunctionSetting
     settings: Path
+    line: int
     options: Options
-    line: int = 1
 
     @property
     def file(self) -> str:
@@ -52,7 +52,9 @@ class ListedCase:
             function_options(self.options, self.setting),
             self.settings.parent,
         )
-        record = Record(setting.function, id=setting.name, file=self.file, record_line=True)
+        record = Record(
+            setting.function, id=setting.name, file=self.file, line=self.line, record_line=True
+        )
         arguments: Arguments = {}
         try:
             at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}

@@ -22,7 +22,7 @@ from gradcli.cli.decide.parallel import Worker, alone
 from gradcli.cli.inputs import Inputs, assignments, function_inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import EvaluationError, GradcliError, UsageError
-from gradcli.files.settings import FunctionSetting
+from gradcli.files.settings import FunctionSetting, line_of_function
 from gradcli.functions.asking import (
     OPTIONS,
     AskedFunction,
@@ -352,7 +352,11 @@ class ListedFunctions(Work):
             file=None if self.path is None else path_text(self.path),
             record_line=True,
         )
-        record.xfail, record.skip = setting.xfail, setting.skip
+        record.line, record.xfail, record.skip = (
+            line_of_function(setting, self.path),
+            setting.xfail,
+            setting.skip,
+        )
         if record.skip is None and self.budget.time_left == 0:
             left_undecided(record, self.budget.reason)
         if record.skip is not None or record.unreached:
