@@ -127,7 +127,7 @@ class Exact:
             room = (
                 None
                 if claims.narrow is None
-                else room_of(root, leaves, scope.values, grad, claims.narrow, self.trace.kinds_of)
+                else room_of(root, leaves, scope.values, grad, claims.narrow)
             )
 
             def decide(rooms: Mapping[str, np.ndarray]) -> Check:
