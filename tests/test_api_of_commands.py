@@ -70,7 +70,9 @@ def test_exports_are_those_of_the_command_line(call_cli: Cli) -> None:
 
 
 def test_slopes_and_rates() -> None:
-    assert gradcli.differentiate("y = sin(x)", implicit="y").derivative == {"x": "cos(x)"}
+    assert gradcli.differentiate("x = cos(t); y = sin(t)", implicit="y").derivative == {
+        "x": "-cot(t)"
+    }
     rate = gradcli.differentiate("x^2 + y^2 = z^2", implicit="z", of="t")
     assert rate.derivative == {"t": "(dx_dt*x + dy_dt*y)/z"}
     found = gradcli.differentiate("x^2 + y^2 = 25", "x", implicit="y")
@@ -107,6 +109,17 @@ def test_what_is_refused(name: str) -> None:
     with pytest.raises(GradcliError, match=message) as error:
         call()
     assert not error.value.message.startswith("--")
+
+
+def test_one_name_may_come_by_position() -> None:
+    value, grads = gradcli.value_and_grad("x**2")(3.0)
+    assert (value, grads) == (9.0, {"x": 6.0})
+    assert gradcli.compile("a*sum(x**2)")([1.0, 2.0], a=2.0) == 10.0
+    assert gradcli.jacobian("x**2")(np.array([1.0, 2.0]))[1]["x"].tolist() == [
+        [2.0, 0.0],
+        [0.0, 4.0],
+    ]
+    assert gradcli.hessian("c = 2; c*x**3")(1.0)[2]["x"]["x"] == 12.0
 
 
 def test_a_prompt_shows_deviations_and_verdicts() -> None:

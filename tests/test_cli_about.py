@@ -13,6 +13,7 @@ import sys
 import numpy as np
 import pytest
 
+from gradcli.cli.request import COMMANDS, GROUPS
 from gradcli.query.catalogue import functions
 from gradcli.report.rules import RULES
 
@@ -111,6 +112,7 @@ def test_completion_is_shown_and_costs_nothing_otherwise(run_cli, cli_environmen
 @pytest.mark.parametrize(
     "line",
     [
+        *(f"{command} --help" for command in ["", *COMMANDS]),
         *("info", "functions", "functions softmax", "help", "help unknown-name", "cache"),
     ],
 )
@@ -119,3 +121,8 @@ def test_what_is_said_of_gradcli_fits_a_narrow_terminal(call_cli, monkeypatch, l
     long = [shown for shown in call_cli(*line.split()).stdout.splitlines() if len(shown) > 40]
     assert all(len(word) > 30 for shown in long for word in shown.split())  # a path
     assert not long or "help" not in line
+
+
+def test_help_of_check_has_all_options_by_their_subjects():
+    options = [name for name in COMMANDS["check"][0].options() if name != "arguments"]
+    assert sorted(" ".join(GROUPS["check"].values()).split()) == sorted(options)

@@ -530,15 +530,15 @@ def test_many_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_arrays_that_plans_keep_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradcli.plans import source
 
-    monkeypatch.setattr(source, "_MOST", 4_000_000)
+    monkeypatch.setattr(source, "_MOST", 2_000_000)
     monkeypatch.setattr(source, "_keepers", source.Keepers())
-    f = gradcli.value_and_grad("sum(exp(x)*x)")
-    for n in range(40):
+    f = gradcli.value_and_grad("sum(exp(x)*x)", backend="native")
+    for n in range(10):
         for _ in range(3):
             f(x=np.ones(20_000 + n))
     gc.collect()
     held = [o.bytes_held() for o in gc.get_objects() if isinstance(o, source.Results)]
-    assert sum(held) <= 4_000_000
+    assert sum(held) <= 2_000_000
     assert max(held) >= 8 * 20_000, "that of the last shape keeps its own"
 
 

@@ -220,11 +220,11 @@ def test_options_are_used(name: str) -> None:
 
 
 def depending_on_values(x: Any) -> Any:
-    return torch.cat([x, x]) if bool((x <= 1).all()) else x
+    return torch.cat([x, x]) if bool((x >= 1).all()) else x
 
 
 def dtype_depending_on_values(x: Any) -> Any:
-    return x.to(torch.float32) if bool((x <= 1).all()) else x
+    return x.to(torch.float32) if bool((x >= 1).all()) else x
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ def test_memory_is_shared_by_views_and_not_by_copies() -> None:
     x = torch.arange(6.0).reshape(2, 3)
     assert x.data_ptr() == x.view(-1).data_ptr() != x.clone().data_ptr()
     assert x[1].data_ptr() - x.data_ptr() == 3 * x.element_size()
+    assert x.as_strided_((3, 2), (1, 3)).tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
 
 
 def test_what_is_detached_in_place_does_not_move() -> None:

@@ -106,6 +106,25 @@ def test_tangents_follow_what_is_written_through_views() -> None:
     assert tangent.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
 
 
+@over("regions", "rearranged", "text", "wanted")
+def test_what_is_rearranged_in_place_moves_so(text: str, wanted: Any) -> None:
+    t = torch.arange(6.0).reshape(2, 3)
+
+    def function(x: Any) -> Any:
+        x = x.clone()
+        assert eval(text, {"x": x}) is x
+        return x
+
+    value, tangent = jvp(function, (t + 1,), (t,))
+    assert tangent.tolist() == wanted
+    assert (value - 1).tolist() == wanted
+    assert vmap(function)(torch.stack([t, t + 1]))[1].tolist() == (tangent + 1).tolist()
+    assert (
+        jacfwd(function)(t).reshape(-1, 6).matmul(t.reshape(-1)).tolist()
+        == tangent.reshape(-1).tolist()
+    )
+
+
 # -- where all columns of a Jacobian cannot be computed at once
 # ---------------------------------------------------
 
@@ -149,15 +168,16 @@ def test_what_a_function_writes_it_writes_once() -> None:
     of them leaves.
     """
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x: Any, y: Any, turned: Any) -> Any:
         y.mul_(2.0)
+        turned.t_()
         kept = torch.zeros(2)
         kept.copy_(y * x)  # which is another number for each column
-        return kept * x
+        return kept * x * turned[0, 0]
 
-    x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0])
-    assert jacfwd(function)(x, y).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
-    assert y.tolist() == [2.0, 6.0]
+    x, y, turned = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]), torch.tensor([[1.0, 2.0]])
+    assert jacfwd(function)(x, y, turned).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
+    assert (y.tolist(), turned.tolist()) == ([2.0, 6.0], [[1.0], [2.0]])
     base = torch.tensor([[1.0, 3.0]])
     assert hessian(lambda x, y: (y.sub_(x.sum()) * 0 + x**2).sum())(x, base[0]).tolist() == [
         [2.0, 0.0],

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob
@@ -32,7 +32,7 @@ from gradcli.storage.whole_files import absolute, path_text
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
 
-_PATH = re.compile(r"[\w./\\~: -]*[^\W\d][\w./\\~: -]*")
+_PATH = re.compile(r"[\w./\\~: -]+")
 _OF_RECORDS = (".jsonl", ".ndjson")
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
@@ -144,14 +144,15 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
     return found
 
 
-def eval_inputs(request: Request, implicit: str | None = None) -> Inputs:
-    """Return what ``gradcli eval`` reads, where the expression may be an equation that gives
-    a name. Raises UsageError.
+def eval_inputs(request: Request, *, equation: bool = False) -> Inputs:
+    """Return what ``gradcli eval`` reads, where the expression may be an equation. Raises
+    UsageError.
     """
     found = words_of(request)
-    if implicit is not None:
-        others = [(as_equation(text, implicit), beside) for text, beside in found.others]
-        found = found._replace(others=others)
+    if equation:
+        found = found._replace(
+            others=[(as_equation(text), beside) for text, beside in found.others]
+        )
     return found.inputs(request, "evaluate", EXAMPLE)
 
 
@@ -164,14 +165,13 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
         return request
     found = words_of(request, of_files=True)
     claims = (*request.over, *request.grad, *request.grad_formula)
-    named = {*found.bindings, *(text.partition("=")[0] for text in claims)}
+    named = {
+        *found.bindings,
+        *(text.partition("=")[0] for text in claims),
+        *(names_of(request.wrt) or ()),
+    }
     for text, _ in found.others:
-        # of what was meant nothing would be checked
-        if _PATH.fullmatch(text.strip()) and named.isdisjoint(re.findall(r"\w+", text)):
-            raise UsageError(
-                f"there is no file or folder '{text.strip()}'",
-                help=f"it is an expression after -e: -e '{text.strip()}'",
-            )
+        _refuse_lost_path(text.strip(), named)
     if request.expression is not None:
         found.others.insert(0, (request.expression, False))
     expression = found.expression()
@@ -179,6 +179,27 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
         word for word in request.arguments if os.path.exists(word) or normalize(word) != expression
     ]
     return request.but(expression=expression, arguments=others)
+
+
+def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
+    """Raise UsageError for a text of names without values that a path could be: nothing would be
+    checked of what was meant.
+    """
+    if not _PATH.fullmatch(text):
+        return
+    from gradcli.language.calls import is_function
+
+    words = [word for word in re.split(r"\W+", text) if word]
+    free = [
+        word
+        for word in words
+        if word not in bound and not word[0].isdecimal() and not is_function(word)
+    ]
+    if any(len(word) > 1 for word in free) or (free == words and " " not in text):
+        raise UsageError(
+            f"there is no file or folder '{text}'",
+            help=f"it is an expression after -e: -e '{text}'",
+        )
 
 
 def _is_fed() -> bool:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import textwrap
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -16,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import interrupts
-from gradcli.cli.request import COMMANDS, EXAMPLE
+from gradcli.cli.request import COMMANDS, EXAMPLE, GROUPS
 from gradcli.errors import UsageError, suggestion
 from gradcli.inert import shell_command
 
@@ -27,14 +30,39 @@ STYLE: dict[str, Any] = {
 _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
 
 
+_Plain: Any = TyperCommand.context_class.formatter_class
+
+
+class _Formatter(_Plain):  # type: ignore[misc]
+    """Wraps help to the terminal, however narrow; where there is no room for two columns, text
+    stands below what it is about.
+    """
+
+    def __init__(self, **_: Any) -> None:
+        super().__init__(width=min(shutil.get_terminal_size().columns, 80) - 2)
+
+    def write_dl(self, rows: Any, *columns: Any, **more: Any) -> None:
+        if self.width >= 60:
+            super().write_dl(rows, *columns, **more)
+            return
+        for first, second in rows:
+            for text, indent in ((first, 2), (second, 6)):
+                lines = textwrap.wrap(text, self.width - indent, break_on_hyphens=False)
+                self.write("".join(f"{' ' * indent}{line}\n" for line in lines))
+
+
 class _Helped:
-    """A command whose help has first sentences whole.
+    """A command whose help has its options by their subjects, and first sentences whole.
 
     ``--help`` is off where it is not given, rather than None, for which typer would import
     pydantic.
     """
 
+    context_class: Any = type(
+        "Context", (TyperCommand.context_class,), {"formatter_class": _Formatter}
+    )
     help: str | None
+    groups: Mapping[str, str] = {}  # names of options by their subjects
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
@@ -44,6 +72,26 @@ class _Helped:
     def get_short_help_str(self, limit: int = 45) -> str:
         paragraph = " ".join((self.help or "").partition("\n\n")[0].split())
         return paragraph.partition(". ")[0].removesuffix(".")
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        subjects = {
+            name: subject for subject, names in self.groups.items() for name in names.split()
+        }
+        found: dict[str, list[tuple[str, str]]] = {
+            subject: [] for subject in ("Arguments", *self.groups, "Options")
+        }
+        for param in self.get_params(ctx):  # type: ignore[attr-defined]
+            subject = (
+                "Arguments"
+                if param.param_type_name == "argument"
+                else subjects.get(param.name, "Options")
+            )
+            record = param.get_help_record(ctx)
+            found[subject].append((record[0].split(" <")[0], record[1]))
+        for subject, rows in found.items():
+            if rows:
+                with formatter.section(subject):
+                    formatter.write_dl(rows)
 
 
 class Command(_Helped, TyperCommand):
@@ -96,12 +144,11 @@ def _command(name: str) -> Any:
         request.reader(name, place)
     )
     command: Any = typer.main.get_command(single)
+    command.groups = GROUPS.get(name, {})
     # texts stay as they are typed: typer would import pydantic for them, which takes longer than to
     # evaluate
     for param in command.params:
         param.process_value = partial(_as_typed, param)
-        if param.param_type_name == "argument":  # its metavar says it
-            param.display_type_rich = lambda ctx: ""
     return command
 
 
@@ -115,6 +162,10 @@ class Commands(_Helped, TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an
     expression.
     """
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     names = tuple(COMMANDS)
 
@@ -134,12 +185,13 @@ class Commands(_Helped, TyperGroup):
             and args[0] not in self.names
             and not args[0].startswith("--")
         ):
-            close = suggestion(args[0], self.names, cutoff=0.6)
-            evaluated = shell_command("gradcli", "eval", *args)
-            raise UsageError(
-                f"no such command: {args[0]}",
-                help=f"did you mean {close}?" if close else f"to evaluate it: {evaluated}",
-            )
+            if close := suggestion(args[0], self.names, cutoff=0.6):
+                help = f"did you mean {close}?"
+            elif args[0].isidentifier():
+                help = f"the commands are {', '.join(self.names)}"
+            else:
+                help = f"to evaluate it: {shell_command('gradcli', 'eval', *args)}"
+            raise UsageError(f"no such command: {args[0]}", help=help)
         return super().resolve_command(ctx, args)
 
 

@@ -964,6 +964,21 @@ class CacheRequest(Request):
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
 
 
+# By the names of commands: the subjects of their options, for help.
+GROUPS = {
+    "check": {
+        "What is checked": "expression files input_format line changed_since over points "
+        "random_state",
+        "What is claimed": "grad grad_formula rtol atol convention",
+        "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by "
+        "forward functions order at",
+        "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",
+        "What fails": "fail_on baseline update allow_empty fail_fast config",
+        "How long it takes": "jobs timeout budget cache",
+        "Output": "reports output_format verbose quiet color",
+    }
+}
+
 # By the names of commands: their options, and what runs them.
 COMMANDS: dict[str, tuple[type[Request], str]] = {
     "eval": (EvalRequest, "decide.running:evaluate"),

@@ -198,7 +198,7 @@ class Derivation:
     def derive(self, roots: Sequence[Expr], left: Expr | None) -> list[Step]:
         """The lines from the first rule to the final formula. Raises LimitError, and NoText.
 
-        roots  the expression; or the sides of an equation
+        roots  the expression; or the sides of an equation, or y and x of a curve
         left   the rate that an equation gives
         """
         self.taken.update(leaf.payload.name for leaf in reachable(roots) if leaf.is_leaf)
@@ -206,6 +206,9 @@ class Derivation:
         rule = "simplify" if left is None else "solve"
         if left is not None:
             self._say("differentiate both sides", *line[::-1])
+        elif len(line) == 2:
+            line = [line[0] / line[1]]
+            self._say("rate of y over that of x", *line)
         while self.pending:
             said, done = self._next()
             line = self._tidy(line, done)
@@ -410,8 +413,8 @@ def _spoken_name(op: Op) -> str:
 def derive(made: General, record: DerivativeRecord) -> None:
     """Put the derivation of each formula into its record. Raises LimitError.
 
-    made  the expression; where the record is of a name that an equation gives, the difference of
-          the sides
+    made  the expression; where the record is of a name that an equation or a curve gives, the
+          difference of the sides, or of y and x
     """
     of, graph = record.dependent, made.graph
     for path, final in record.formulas.items():
@@ -434,6 +437,8 @@ def derive(made: General, record: DerivativeRecord) -> None:
             is_difference = made.root.op is not None and made.root.op.algebra == "difference"
             sides: Any = made.root.operands if is_difference else (made.root, graph.constant(0))
             roots = [*sides]
+        if of and not rates:  # of a curve
+            (x,) = made.names.values()
         record.steps[key] = [Step("gradient", final.text, None, final.latex)]
         with suppress(NoText):
             derivation = Derivation(made, x, final, rates)

@@ -164,6 +164,8 @@ class _Function:
         self.arrays = {
             name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)
         }
+        # which raises if shapes or dtypes are others beside the point
+        self.at({i: self.arguments[i].array * (1 - _NEARBY) for i in self.chosen}, self._floats_at)
 
     def subject(self, places: Sequence[int]) -> Subject:
         """The function of arrays, or of tensors that are traced, which gives some of its floats."""

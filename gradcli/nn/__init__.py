@@ -1,10 +1,12 @@
-"""PyTorch's ``torch.nn``: the functions in `functional` and `init`, and no modules."""
+"""PyTorch's ``torch.nn``: the functions in `functional` and `init`, and classes of functions that
+keep arguments; none with parameters.
+"""
 
 from typing import TYPE_CHECKING, Any
 
 from gradcli.nn import functional, init
 from gradcli.tensors.torch.methods import Parameter
-from gradcli.tensors.torch.namespace import no_module
+from gradcli.tensors.torch.namespace import module
 
 __all__ = ["Parameter", "functional", "init"]
 
@@ -12,4 +14,4 @@ __all__ = ["Parameter", "functional", "init"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        raise no_module(name)
+        return module(name)

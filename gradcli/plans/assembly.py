@@ -59,7 +59,7 @@ def compile_source(source: Source) -> Compiled:
 def deliver(value: Any, out: Any) -> Any:
     """A result as an array that nobody else has."""
     if out is None:
-        return np.array(value)
+        return np.array(value, order="C")
     np.copyto(out, value)
     return out
 
@@ -243,7 +243,7 @@ class Writer:
 
     def _return(self, given: Sequence[str]) -> None:
         source = self.source
-        source.namespace["delivered"] = deliver
+        source.namespace |= {"delivered": deliver, "row_by_row": np.ascontiguousarray}
         if self.checks is not None:
             for root in dict.fromkeys(self.roots):
                 if root.kind == FLOAT and not self._is_stored(root):
@@ -265,7 +265,7 @@ class Writer:
                 results.append(
                     name
                     if self._is_stored(root)
-                    else f"({name} if {out} is None else delivered({name}, {out}))"
+                    else f"(row_by_row({name}) if {out} is None else delivered({name}, {out}))"
                 )
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -331,13 +331,27 @@ class Compiled:
         return found
 
     def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
-        """The values by the names that the expression has for them."""
+        """The values by the names that the expression has for them; one by position is that of the
+        only name that is left.
+        """
         if at is not None and not isinstance(at, Mapping):
-            raise InputTypeError(
-                "a compiled function takes values by names", help="call it by names: f(x=...)"
-            )
+            names = [name for name in self._free_names if name not in keywords]
+            if len(names) != 1:
+                raise InputTypeError(
+                    "a compiled function takes values by names",
+                    help=f"call it by names: f({', '.join(f'{name}=...' for name in names or 'x')})",
+                )
+            at = {names[0]: at}
         given.refuse_unknown(keywords, self.words, self.options, "the function")
         return given.bind_values(at, keywords, self.words, _by_name)
+
+    @cached_property
+    def _free_names(self) -> list[str]:
+        """The names that need a value."""
+        from gradcli.query.free_variables import names_left
+
+        program = given.Programs(self.settings.limits).fresh()
+        return names_left(program, self.expression.split("\n"))
 
     def _lazily(
         self, bindings: Mapping[str, Any], seed: Any, out: Any

@@ -7,7 +7,9 @@ query has the functions that it defines, or the last name that it binds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,12 +19,15 @@ import numpy as np
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
 from gradcli.files.jsonl import ClaimInput
-from gradcli.graph.nodes import reachable
+from gradcli.formulas.printing import formula
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.reading import expressions_of, mentioned_names
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
+from gradcli.plots.columns import Columns
+from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import answer, locate, record_of
 from gradcli.query.free_variables import (
@@ -40,6 +45,82 @@ from gradcli.report.data import group_pairs
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, Verdict
+
+# -- Places of the kinks of an expression, by the equations that records of operations have for
+# them. A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2`
+# has none.
+
+
+_PLACE = re.compile(r"(\w+) = (-?\w+)")
+_LIMIT = 40  # nodes of a side that is written
+_GRID = np.sort(
+    np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))])
+)
+_MOST = 4  # places of one equation
+_HOLDS = 1e-9  # how far the sides of an equation may be apart at its place
+
+
+def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
+    """The places of the kinks of a scalar expression, or their equations, in words; None where none
+    was seen.
+    """
+    leaves = {
+        node.payload.name: node
+        for node in reachable([root])
+        if node.is_leaf and node.payload.name in names
+    }
+    function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
+    base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
+    intervals = _GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)
+    places, equations = dict[str, None](), dict[str, None]()
+    for name in leaves if conditions else ():
+        found = locate_places(function.along(name, base), _GRID[0], _GRID[-1], *intervals)
+        seen = np.array([place.at for _, place in found if place.kind in ("kink", "jump")])
+        for left, right in conditions if seen.size else ():
+            apart = np.abs(
+                Columns(scope, left - right, leaves, {}).along(name, base)(seen)[0][:, 0]
+            )
+            near = seen[apart <= _HOLDS]
+            alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
+            if alone and len(near) <= _MOST and not apart[apart <= _HOLDS].any():
+                places |= dict.fromkeys(f"{name} = {at:g}" for at in near)
+            elif near.size:
+                equations[f"{formula(left)} = {formula(right)}"] = None
+    return (
+        " and ".join(
+            f"{word} {' and '.join(found)}"
+            for word, found in (("at", places), ("where", equations))
+            if found
+        )
+        or None
+    )
+
+
+def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """The sides of equations that hold at kinks of operations, or where there may be some."""
+    for node in reachable([root]):
+        op = node.op
+        if op is None or not op.elementwise or node.shape:
+            continue
+        operands = dict(zip(op.operands, node.operands, strict=False))
+        more = (
+            ["x = y"]
+            if op.algebra == "comparison"
+            else ["x = 0"]
+            if op.undoes and len(operands) == 1
+            else []
+        )
+        for place in [*(kink.place for kink in op.kinks), *more]:
+            for left, right in _PLACE.findall(place):
+                side = operands.get(right)
+                if side is None and re.fullmatch(r"-?\d+", right):
+                    side = root.graph.constant(int(right))
+                operand = operands.get(left)
+                if operand is None or side is None:
+                    continue
+                if formula(operand, limit=_LIMIT) and formula(side, limit=_LIMIT):
+                    yield operand, side
+
 
 # -- The verdict on derivatives as formulas: each, as it is printed, is held as a claim at points
 # of the function's domain.
@@ -61,6 +142,7 @@ class Judging:
     check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
     least: int = 0  # the fewest points at which one was held
     shape: tuple[int, ...] = ()  # of the expression
+    kinks: str | None = None  # where the expression has some
 
     def judge(self, query: Query) -> None:
         """Put the verdict on the formulas of a query into the record."""
@@ -114,6 +196,9 @@ class Judging:
         sampled = SampledPoints(self.program, lowered, options, of_formulas=True)
         if not sampled.leaves:
             return sampled.at({}, around=0)
+        if not (self.least or self.kinks or self.shape):  # of the expression itself
+            with suppress(GradcliError):
+                self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
         points = asked.trials
         tried = [*anywhere(sampled.leaves, _TRIES * points, asked.state)]
         inside = [tried[i] for i in np.flatnonzero(sampled.inside(tried))[:points]]
@@ -140,14 +225,24 @@ class Judging:
             part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH
         ]
         worst = max(verdicts)
-        if worst > Verdict.AGREE:
+        why = check.reason
+        if worst is Verdict.KINK:
+            why = f"not differentiable {self.kinks}" if self.kinks else why
+            kinks = [kink for part in check.variables.values() for kink in part.kinks]
+            at = " ".join(f"{name}={float(value)!r}" for name, value in found.point.items())
+            self.record.warnings += [
+                f"at {at}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks
+            ]
+        elif worst > Verdict.AGREE:
             self.record.warnings += [
                 line.removeprefix("claim of ")
                 for line in details_of(found, check)
                 if line != check.reason
             ]
+        if self.kinks and worst is not Verdict.KINK and not path:
+            self.record.warnings.append(f"kinks {self.kinks}")
         if worst > self.check.verdict:
-            self.check.verdict, self.check.reason = worst, check.reason
+            self.check.verdict, self.check.reason = worst, why
         self.least = min(self.least or found.points, found.points)
 
     def _leave_open(self, path: Path, reason: str) -> None:

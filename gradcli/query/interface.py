@@ -165,8 +165,8 @@ def differentiate(
     values      of names that are constants; ``at`` takes names that are no keywords
     timeout     seconds for the check, after which it is undetermined; by default no clock is looked
                 at
-    implicit    the name that an equation (``"x^2 + y^2 = 25"``) gives, whose slope is asked, or its
-                rate with ``of``
+    implicit    the name that an equation (``"x^2 + y^2 = 25"``) or a curve gives, whose slope is
+                asked, or its rate with ``of``
     of          the name that all others depend on: ``derivative`` is a rate by it
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
@@ -179,7 +179,7 @@ def differentiate(
         listed = (*(names_given("names", names, words(expression)) or ()), *(options.wrt or ()))
         options = replace(options, wrt=listed or None, related=related_of(implicit, of))
         if options.related is not None:
-            lines = text_lines(as_equation(expression, implicit))
+            lines = text_lines(as_equation(expression, of and implicit))
             script = script._replace(lines=lines)
         found = [*derivatives(script.opened, script.statements(), options)]
         yield from found

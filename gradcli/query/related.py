@@ -1,5 +1,6 @@
-"""Derivatives of what an equation gives, and of quantities that depend on another: dy/dx of ``x^2 +
-y^2 = 25``, and d/dt of ``pi r^2 h`` where r and h depend on t.
+"""Derivatives of what an equation or a curve gives, and of quantities that depend on another: dy/dx
+of ``x^2 + y^2 = 25`` and of ``x = cos(t); y = sin(t)``, and d/dt of ``pi r^2 h`` where r and h
+depend on t.
 
 Each is an expression of partial derivatives, in the language itself. Its formula is that of the
 derivative by a factor before it, and so it is held to the reference as those are.
@@ -31,7 +32,9 @@ _ON_CURVE = 1e-3  # how far the sides of an equation may be apart at a point tha
 
 @dataclass(frozen=True)
 class Implicit:
-    """The slope of a name that an equation gives as a function of the others, -F_x/F_y."""
+    """The slope of a name that an equation gives as a function of the others, -F_x/F_y, or that a
+    curve gives, (dy/dt)/(dx/dt).
+    """
 
     dependent: str
 
@@ -43,31 +46,39 @@ class Implicit:
         record.depending = (y,)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
-            slopes = self._slopes(text, names, asked.wrt)
+            slopes = self._slopes(program, text, names, asked.wrt)
+            curve = self._is_curve(program)
             record.names, record.absent = tuple(slopes), ()
+            record.known = () if curve else record.known
             if asked.order > 1 and len(slopes) > 1:
                 raise UsageError(
                     "a higher derivative is by one name", help=f"write {record.names[0]} after it"
                 )
-            for x, slope in slopes.items():
+            for x, (slope, t, by) in slopes.items():
                 first = value = formulas.find(slope, (x,))
                 for order in range(2, asked.order + 1):
-                    value = f"grad({value}, {x}) + grad({value}, {y})*({first})"
-                    value = formulas.find(value, (x,) * order)
-                formulas.show(formulas.root, [y, x])
+                    rest = "" if curve else f" + grad({value}, {y})*({first})"
+                    value = formulas.find(f"grad({value}, {t}){by}{rest}", (x,) * order)
+                bound = program.scope.names
+                formulas.show(bound[y] - bound[x] if by else formulas.root, [y, t])
 
         return _answer(program, statement, asked, record, fill)
 
     def at_points(self, script: Script, options: Options) -> Iterator[Record]:
-        """The value of the name and its slopes where all names have values, for each query."""
-        program = script.opened
+        """The value of the name and its slopes where all names have values, for each query; of a
+        curve without one, where the program ends.
+        """
+        found, program = False, script.opened
         for statement in script.statements():
             if isinstance(statement, Query):
                 record: Record | None = self._at_point(program, statement, options)
             else:
                 record = run_statement(program, statement, options)
             if record is not None:
+                found = True
                 yield record
+        if not found:
+            yield self._at_point(program, query_of(self.dependent, program), options)
 
     def _at_point(self, program: Program, statement: Query, options: Options) -> Record:
         record = record_of(Record, statement)
@@ -76,9 +87,9 @@ class Implicit:
             text, record.read_as = _zero_of(program, statement)
             lowered = program.execute(query_of(text, program))
             assert lowered is not None
-            slopes = self._slopes(text, _names_of(lowered), options.wrt)
+            slopes = self._slopes(program, text, _names_of(lowered), options.wrt)
             record.value = scope.evaluate(scope.names[self.dependent])
-            off = float(scope.evaluate(lowered.value))
+            off = 0.0 if self._is_curve(program) else float(scope.evaluate(lowered.value))
             if abs(off) > _ON_CURVE * (1 + abs(record.value)):
                 record.warnings.append(
                     f"the point is not on the curve: the sides differ by {off:.6g}"
@@ -90,7 +101,7 @@ class Implicit:
             (one,) = statements([f"{factor} = 1.0"])
             assert isinstance(one, Binding)
             program.execute(one)
-            for x, slope in slopes.items():
+            for x, (slope, *_) in slopes.items():
                 asked = replace(options, wrt=(factor,))
                 found = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
                 assert found is not None
@@ -111,18 +122,38 @@ class Implicit:
             record.fail(_at_statement(error, statement))
         return record
 
-    def _slopes(self, text: str, names: list[str], asked: tuple[str, ...] | None) -> dict[str, str]:
-        """Return the slope by each name as text."""
-        y = self.dependent
-        if y not in names:
+    def _is_curve(self, program: Program) -> bool:
+        """Return whether the name is a value that the program binds."""
+        node = program.scope.names.get(self.dependent)
+        return node is not None and not node.is_leaf
+
+    def _slopes(
+        self, program: Program, text: str, names: list[str], asked: tuple[str, ...] | None
+    ) -> dict[str, tuple[str, str, str]]:
+        """Return, by each name, the slope as text, the name that a curve depends on, and what its
+        derivatives are divided by.
+        """
+        y, scope = self.dependent, program.scope
+        bound = [name for name in scope.names if not scope.names[name].is_leaf]
+        curve = y in bound
+        if not curve and y not in names:
             raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
-        others = [name for name in names if name != y]
+        if curve and len(names) != 1:
+            said = ", ".join(names) or "no name"
+            raise UsageError(f"a curve depends on one name, and '{y}' on {said}")
+        others = [name for name in (bound if curve else names) if name != y]
+        others = names if curve and not others else others
         if not others:
             raise UsageError(f"'{y}' depends on no other name: each has a value")
-        for x in asked or ():
+        slopes = {}
+        for x in asked or others:
             if x not in others:
                 raise UnknownNameError(f"'{y}' does not depend on '{x}'")
-        return {x: f"-grad({text}, {x})/grad({text}, {y})" for x in asked or others}
+            (t,) = names if curve else (x,)
+            by = f"/grad({x}, {t})" if curve and x != t else ""
+            slope = f"grad({y}, {t}){by}" if curve else f"-grad({text}, {x})/grad({text}, {y})"
+            slopes[x] = slope, t, by
+        return slopes
 
 
 @dataclass(frozen=True)

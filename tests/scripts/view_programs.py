@@ -39,7 +39,7 @@ def writing(draw, other):
     return draw.one([
         ("mul_", 2.0), ("add_", 1.5), ("exp_",), ("sin_",), ("sigmoid_",), ("neg_",), ("pow_", 2), ("clamp_", -0.5, 0.8), ("copy_", other),
         ("fill_", 3.0), ("zero_",), ("__setitem__", 0, other), ("__setitem__", ..., other), ("__setitem__", [0], other), ("mul_", other),
-        ("add_", other), ("masked_fill_", None, 0.25), ("requires_grad_",),
+        ("add_", other), ("masked_fill_", None, 0.25), ("t_",), ("unsqueeze_", 0), ("squeeze_",), ("requires_grad_",),
     ])  # fmt: skip
 
 
@@ -79,7 +79,9 @@ def run(seed):
             if writes
             else view(draw, x)
         )
-        if name in ("zero_", "fill_") and 0 in x.stride():
+        if (unseen and name in ("t_", "squeeze_", "unsqueeze_")) or (
+            name in ("zero_", "fill_") and 0 in x.stride()
+        ):
             continue  # nothing can go back through what PyTorch makes of it
         if name == "masked_fill_":
             arguments[0] = x > 0.7

@@ -60,6 +60,7 @@ for name, write in {
     "leaf": lambda: x.add_(1),
     "row of a leaf": lambda: x.__setitem__(0, 1),
     "indices of a leaf": lambda: x.__setitem__([0], 1),
+    "transposing a leaf": lambda: x.t_(),
     "detaching a view": lambda: x[0].detach_(),
 }.items():
     tried(name, write)
@@ -83,6 +84,23 @@ tried("view of a function", lambda: Same.apply(x * 1, 1).add_(1))
 tried("views of a function", lambda: Same.apply(x * 1, 2)[1].add_(1))
 tried("view of a function without a graph", lambda: Same.apply(torch.ones(2), 1).add_(x[0, 0]))
 
+
+class Adding(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.mark_dirty(a)
+        return a.add_(b)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, gradient * 2
+
+
+x.grad = None
+y = x * 1
+Adding.apply(y[:, 1:], x[:, :2])
+(y * y).sum().backward()
+print(names(y.grad_fn), x.grad)
 
 kept = (x * 1).exp_()
 kept.mul_(2)

@@ -52,15 +52,14 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
     names.
     """
     found, related = words_of(request), request.implicit or request.of
+    equated = request.of and request.implicit
     names: list[str] = [] if request.wrt is None else [*_list_of(request.wrt)]
     expressions: list[tuple[str, bool]] = []
     for text, beside in found.others:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            expressions.append(
-                (text if related is None else as_equation(text, request.implicit), beside)
-            )
+            expressions.append((text if related is None else as_equation(text, equated), beside))
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)

@@ -169,7 +169,7 @@ class Run:
 
 def evaluate(request: EvalRequest) -> int:
     """Evaluate everything that was asked for."""
-    inputs = eval_inputs(request, request.implicit)
+    inputs = eval_inputs(request, equation=request.implicit is not None)
     options = eval_options(request)
     targets: dict[str, str] = {}
     save = None

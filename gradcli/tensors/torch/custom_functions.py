@@ -16,9 +16,9 @@ from gradcli.tensors.core.backward import as_tensor
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import broadcasts
 from gradcli.tensors.core.levels import Batched, batched_in, levels_of, one_by_one
-from gradcli.tensors.core.modes import Mode, state
+from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import Node, node_class, remember
-from gradcli.tensors.core.tensor import Origin, Tensor, regraph
+from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, regraph
 from gradcli.tensors.core.trace import FREED, SECOND_TIME
 from gradcli.tensors.dispatch.apply import viewing
 
@@ -34,6 +34,7 @@ class Context:
     _for_forward: tuple[Any, ...] = ()
     _versions: Sequence[tuple[list[int], int]] = ()
     _freed = False
+    _dirty: tuple[Any, ...] = ()
     _flat: frozenset[int] = frozenset()
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -66,9 +67,7 @@ class Context:
         self.materialize_grads = value
 
     def mark_dirty(self, *tensors: Any) -> None:
-        raise NotImplementedError(
-            "gradcli has no mark_dirty: write to a clone() of what forward is given, and return it"
-        )
+        self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         self._flat = frozenset(map(id, tensors))
@@ -277,8 +276,20 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
         state.recording = recording
     single = not isinstance(result, tuple)
     parts = (result,) if single else result
-    made = tuple(_own(part) if _is_among(part, tensors) else part for part in parts)
+    made = tuple(
+        _own(part) if _is_among(part, tensors) and not _is_among(part, ctx._dirty) else part
+        for part in parts
+    )
+    for written in ctx._dirty:
+        if not _is_among(written, parts):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output."
+            )
+        if not _is_among(written, tensors):
+            warn("Only input Tensors should be given to ctx.mark_dirty().")
     if recording and True in wanted:
+        _check_written(ctx, len(made))
         node = function_node(cls, ctx, tensors, sources, made)
         for place, part in enumerate(made):
             if (
@@ -286,7 +297,7 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
                 and part.array.dtype.kind in FLOATS
                 and id(part) not in ctx._flat
             ):
-                _put(part, node if len(made) == 1 else node_of_result(node, place, part))
+                _put(part, node if len(made) == 1 else node_of_result(node, place, part), ctx)
     _seal(ctx, made)
     return made[0] if single else made
 
@@ -306,13 +317,30 @@ def _own(part: Any) -> Any:
     return own
 
 
-def _put(part: Tensor, node: Node) -> None:
-    """Give a result its place in the graph."""
+def _check_written(ctx: Context, results: int) -> None:
+    """Raise if the graph cannot follow what forward says that it has written to."""
+    for written in ctx._dirty:
+        if written.requires_grad and written.is_leaf:
+            raise RuntimeError(
+                "a leaf Variable that requires grad has been used in an in-place operation."
+            )
+        if written._view is not None and results > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, "
+                "your Function cannot return more than one Tensor."
+            )
+
+
+def _put(part: Tensor, node: Node, ctx: Context) -> None:
+    """Give a result its place in the graph; of a view that was written to, through its base."""
     if part._view is None:
         part.node, part._requires_grad = (
             node,
             True,
         )  # what forward may have retained is not of this graph
+    elif _is_among(part, ctx._dirty):
+        refuse_writing(part)
+        rebase(part, node)
     else:
         part.node = None
         regraph(part, node)
@@ -323,7 +351,7 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
     backward.
     """
     for place, part in enumerate(made):
-        if isinstance(part, Tensor) and part._view is not None:
+        if isinstance(part, Tensor) and part._view is not None and not _is_among(part, ctx._dirty):
             several = (
                 sum(
                     isinstance(p, Tensor) and p.node is not None and id(p) not in ctx._flat

@@ -18,6 +18,7 @@ from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.operands import Operand
 from gradcli.ops.registry import public_names, registry
 from gradcli.ops.spec import Op
+from gradcli.spelling import words
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.in_place import (
     as_tensor,
@@ -48,6 +49,7 @@ from gradcli.tensors.torch.own_methods import (
     MEMORY,
     METHODS,
     PLAIN_METHODS,
+    rearrange,
 )
 from gradcli.tensors.transforms.vectorizing import interpret
 
@@ -90,10 +92,23 @@ def _zero_gradient(x: Tensor) -> Tensor:
     return _write(x, 0, "ZeroBackward0")
 
 
+def _rearranging_method(name: str) -> Callable[..., Tensor]:
+    """In-place methods that change a tensor's shape, not its entries."""
+
+    def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        return rearrange(x, lambda now: getattr(now, name)(*arguments, **keywords))
+
+    return change
+
+
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "fill_": _fill,
     "zero_": _zero_gradient,
+    **{
+        f"{name}_": _rearranging_method(name)
+        for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")
+    },
 }
 
 
@@ -168,7 +183,7 @@ def _matrices_transposed(x: Tensor) -> Any:
 OPERATORS: dict[str, Any] = {
     **_record_methods(), "__pos__": _return_itself, "__abs__": _abs, **BIT_OPERATORS,
     "T": property(_transpose), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
-    "real": property(_return_itself),
+    "H": property(_matrices_transposed), "real": property(_return_itself),
 }  # fmt: skip
 
 

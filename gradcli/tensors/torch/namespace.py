@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from operator import index
 from types import SimpleNamespace
 from typing import Any
@@ -14,19 +14,20 @@ from typing import Any
 import numpy as np
 
 from gradcli.namespace.compositions import letter_operands
-from gradcli.ops.calling import meanings
-from gradcli.ops.calling.meanings import CALL, Refused, class_of, qualified_name
+from gradcli.ops.calling import binding, meanings
+from gradcli.ops.calling.meanings import CALL, Class, class_of, qualified_name
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, public_names, record_named
 from gradcli.ops.spec import Composite
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes, modes
-from gradcli.tensors.core.dtypes import of_numpy
+from gradcli.tensors.core.dtypes import as_numpy, of_numpy
 from gradcli.tensors.core.in_place import as_tensor, clone_of
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, check_annotations
+from gradcli.tensors.dispatch.call_arguments import HOST
 from gradcli.tensors.dispatch.library_calls import caller, missing, named_results, record_of
 from gradcli.tensors.torch import creation, display
 from gradcli.tensors.torch.creation import OF_NETWORKS as RANDOM_OF_NETWORKS
@@ -45,6 +46,8 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     there = qualified_name(name, f"{where}.{name}", TORCH)
     found = record_of(there)
     if found is None:
+        if name.endswith("_") and hasattr(Tensor, name):  # torch.sqrt_(x) is x.sqrt_()
+            return getattr(Tensor, name)  # type: ignore[no-any-return]
         raise AttributeError(missing(name, where))
     record, signature = found
     words = [p.name for p in signature.parameters]
@@ -165,6 +168,16 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
+def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
+    """The dtype of the smallest size and kind that holds both."""
+    return of_numpy(dtypes.common_dtype(as_numpy(first), as_numpy(second)))
+
+
+def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
+    """Return whether results of a dtype may be written to tensors of another one."""
+    return dtypes.can_cast(as_numpy(found), as_numpy(wanted))
+
+
 def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     """A row of zeros with a one at each entry's place."""
     if x.dtype is not dtypes.int64:
@@ -188,7 +201,8 @@ OF_NETWORKS: dict[str, Callable[..., Any]] = {
 }
 OWN: dict[str, Callable[..., Any]] = {
     **QUESTIONS, **RANDOM,
-    "einsum": einsum, "is_tensor": is_tensor, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
+    "einsum": einsum, "is_tensor": is_tensor, "promote_types": promote_types, "can_cast": can_cast,
+    "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "clone": check_annotations(clone_of, "clone"), "as_strided": check_annotations(MEMORY["as_strided"], "as_strided"),
     **{name: check_annotations(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
     **{name: check_annotations(function, name) for name, function in BITS.items()},
@@ -303,17 +317,28 @@ def resolve(name: str, where: str = "torch") -> Any:
     return function(name, where)
 
 
-def no_module(name: str) -> AttributeError:
-    """The error for a class of torch.nn, with the function that it keeps arguments for."""
+@cache
+def module(name: str) -> Callable[..., Callable[..., Any]]:
+    """Return what makes objects of the class of that name in torch.nn: functions of
+    torch.nn.functional that keep arguments.
+
+    Raises AttributeError for what gradcli does not have, with the reason.
+    """
     found = class_of(name, TORCH)
-    if found is None:
-        return AttributeError(f"gradcli.nn has no {name}")
-    why = (
-        f"{found.why}; {found.help}"
-        if isinstance(found, Refused)
-        else f"the function is torch.nn.functional.{found.methods[CALL].rpartition('.')[2]}"
-    )
-    return AttributeError(f"gradcli has no torch.nn.{name}: {why}")
+    if not isinstance(found, Class):
+        why = f": {found.why}; {found.help}" if found else ""
+        raise AttributeError(f"gradcli has no torch.nn.{name}{why}")
+
+    def make(*arguments: Any, **keywords: Any) -> Callable[..., Any]:
+        kept = binding.bind(HOST, name, found.constructor, arguments, keywords)
+        for word, times in found.repeated.items():
+            if isinstance(kept.get(word), int):
+                kept[word] = (kept[word],) * times
+        if "training" in found.accepts(CALL):
+            kept["training"] = True
+        return partial(network_function(found.methods[CALL]), **found.defaults, **kept)
+
+    return make
 
 
 def names() -> set[str]:

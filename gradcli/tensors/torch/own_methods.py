@@ -15,11 +15,19 @@ from gradcli.errors import LinAlgError
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, as_numpy, of_numpy, of_pytorch, untaken
-from gradcli.tensors.core.in_place import as_tensor, cast, clone_of, common_shape, update
-from gradcli.tensors.core.levels import Batched, by_example, rewrap
-from gradcli.tensors.core.modes import check_device
+from gradcli.tensors.core.in_place import (
+    as_tensor,
+    cast,
+    check_writable,
+    clone_of,
+    common_shape,
+    mask_of,
+    update,
+)
+from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrap
+from gradcli.tensors.core.modes import Mode, check_device, state
 from gradcli.tensors.core.modes import device as torch_device
-from gradcli.tensors.core.tensor import Tensor, address, stands_in_order, start, strides
+from gradcli.tensors.core.tensor import Tensor, address, regraph, stands_in_order, start, strides
 from gradcli.tensors.dispatch.apply import check_annotations, region
 from gradcli.tensors.dispatch.library_calls import caller
 
@@ -212,12 +220,26 @@ _OF_TENSORS: dict[str, Callable[..., Any]] = {
     "is_floating_point": lambda x: x.dtype.is_floating_point,
     "is_signed": lambda x: x.array.dtype.kind not in "ub",
 }  # fmt: skip
+
+
+def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """x with values put to places; bytes are masks, as in indices."""
+    masks = [
+        Tensor(mask_of(part.array)) if getattr(part, "dtype", None) is dtypes.uint8 else part
+        for part in indices
+    ]
+    return caller("index_put")(x, tuple(masks), values, accumulate)
+
+
 PLAIN_METHODS: dict[str, Callable[..., Any]] = {
     **_OF_TENSORS, "size": lambda x, dim=None: x.shape if dim is None else x.array.shape[dim],
     **dict.fromkeys(("dim", "ndimension"), lambda x: x.array.ndim), "nelement": _OF_TENSORS["numel"],
     "element_size": lambda x: x.array.itemsize, "data_ptr": lambda x: address(x.array),
 }  # fmt: skip
-METHODS = {name: by_example(function) for name, function in _OF_ENTRIES.items()}
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: by_example(function) for name, function in _OF_ENTRIES.items()},
+    "index_put": _index_put,
+}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: check_annotations(function, name) for name, function in {
         **METHODS, **_OF_TENSORS,
@@ -353,6 +375,38 @@ def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = 
     memory = x.physical.array if isinstance(x, Batched) else x.array
     offset = start(memory) if storage_offset is None else int(storage_offset)
     return region(x, _sizes(size), _sizes(stride), offset)
+
+
+def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
+    """Make x the view of itself that a function makes of it."""
+    if isinstance(x, Batched):
+        rearrange(x.physical, lambda now: in_front(arrange(rewrap(now, x.levels)), x.levels))
+        return x
+    check_writable(x)
+    if state.before_writing is not None:
+        state.before_writing(x)
+    x._refresh()
+    now = Tensor(x.array)
+    now.__dict__.update(x.__dict__)
+    now.node, now._requires_grad, now._version_counter = (
+        x.node,
+        x._requires_grad,
+        x._version_counter,
+    )
+    if state.recorder is not None:
+        state.recorder.rename(now, x)
+    follow = (
+        x.node is not None and x._view is None
+    )  # what arrives at a node has the shape of its result
+    with Mode(recording=state.recording or follow):
+        result = arrange(now)
+    x.array = result.array
+    x._version_counter[0] += 1
+    if result.node is not None and result is not now and (x._view is None or state.recording):
+        regraph(x, result.node)
+    if state.recorder is not None:
+        state.recorder.rename(x, result)
+    return x
 
 
 MEMORY: dict[str, Callable[..., Any]] = {
