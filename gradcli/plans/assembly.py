@@ -190,7 +190,12 @@ class Writer:
         length, step = stretch.length, stretch.step
         source.add(f"for i in range(0, {length}, {step}):")
         source.add(f"j = min(i + {step}, {length})", 2)
-        last = {o: n for n in stretch.nodes for o in n.operands if o and (n, o) in stretch.own}
+        last = {
+            o: n
+            for n in stretch.nodes
+            for o in n.operands
+            if o is not None and (n, o) in stretch.own
+        }
         for node, cut in stretch.nodes.items():
             operands = [
                 "None" if o is None

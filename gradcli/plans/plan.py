@@ -1,7 +1,7 @@
 """Plans: a value and its gradients as one program, compiled once for shapes and run many times.
 
-value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──▶ operations on whole arrays,
-for NumPy, or ──read in index form──▶ nests of loops, in C.
+value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──cut──▶ stretches in blocks,
+by NumPy, or ──read in index form──▶ nests of loops, in C.
 
 A plan gives what the forward pass and the sweep give, to a few units in the last place. Its program
 assumes that all is finite. Where something is not, the result is computed again, by the forward
@@ -154,8 +154,12 @@ class Plan:
         )  # whose infinities are made otherwise than NumPy's
         roots = Expander(Graph(self.subject.graph.limits)).expand(roots)
         steps = Cutter(roots).steps()
-        in_blocks = any(isinstance(step, Stretch) for step in steps)
-        checked = risky or has_floats or in_blocks or self.subject.decides
+        checked = (
+            risky
+            or has_floats
+            or self.subject.decides
+            or any(isinstance(step, Stretch) for step in steps)
+        )
         self.memory = most_held(steps, roots, last_uses(steps, roots))
         return write_source(
             self.leaves,
