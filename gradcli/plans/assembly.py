@@ -6,7 +6,6 @@ where NumPy gives infinities or NaN; whoever runs it goes another way when it ra
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -188,6 +187,7 @@ class Writer:
                 totals[node] = source.new("p"), source.constant(find(fold).forward)
                 source.add(f"{totals[node][0]} = []")
         length, step = stretch.length, stretch.step
+        source.namespace["gather"] = gather
         source.add(f"for i in range(0, {length}, {step}):")
         source.add(f"j = min(i + {step}, {length})", 2)
         last = {
@@ -196,6 +196,9 @@ class Writer:
             for o in n.operands
             if o is not None and (n, o) in stretch.own
         }
+        ends: dict[Expr, list[Expr]] = {}
+        for old in (o for o in last if o not in stretch.outputs):
+            ends.setdefault(last[old], []).append(old)
         for node, cut in stretch.nodes.items():
             operands = [
                 "None" if o is None
@@ -208,20 +211,17 @@ class Writer:
             if "shape" in node.static:
                 extents = ["j - i" if i == axis else str(n) for i, n in enumerate(node.shape)]
                 changed = {"shape": f"({', '.join(extents)},)"}
-            ended = [o for o in last if last[o] is node and o not in stretch.outputs]
+            ended = ends.get(node, ())
             text = source.call(node, operands, **changed)
             names[node] = name = source.new("v")
             if node in totals:
                 total, fold = totals[node]
-                given = f"{total}, {text}, {fold}, i // {step} + 1"
-                source.add(f"{source.constant(gather)}({given})", 2)
+                source.add(f"gather({total}, {text}, {fold}, i // {step} + 1)", 2)
             elif node in stretch.outputs:
-                whole = _slice(source.names[node], axis)
-                if is_ufunc(node):
-                    source.add(f"{name} = {text[:-1]}, out={whole})", 2)
-                else:
-                    source.add(f"{name} = {whole}", 2)
-                    source.add(f"{name}[...] = {text}", 2)
+                source.add(f"{name} = {_slice(source.names[node], axis)}", 2)
+                source.add(
+                    f"{text[:-1]}, out={name})" if is_ufunc(node) else f"{name}[:] = {text}", 2
+                )
                 if self.checks is not None and node.kind == FLOAT:
                     source.add(f"{self.checks}.append(total({name}, None))", 2)
             else:
@@ -230,7 +230,7 @@ class Writer:
                 source.add(f"del {names[old]}", 2)
         for node, (total, fold) in totals.items():
             source.names[node] = name = source.new("v")
-            source.add(f"{name} = {source.constant(functools.reduce)}({fold}, {total})")
+            source.add(f"{name} = {fold}.reduce({total})")
 
     def _operand(self, node: Expr, operand: Expr) -> str:
         name = self.source.name(operand)

@@ -1,8 +1,8 @@
 """Stretches of operations that NumPy does for one block of slices after the other, so that memory
 holds inputs, results and a few blocks.
 
-Arrays are cut along their longest axis, and what is made of them as the records of operations say
-(ops/cutting.py). What needs a sum of all blocks comes in a later stretch, which computes again,
+Arrays are cut along their first long axis, and what is made of them as the records of operations
+say (ops/cutting.py). What needs a sum of all blocks comes in a later stretch, which computes again,
 rather than reads, what the earlier one had of each block. What cannot be cut is computed as a
 whole.
 """
@@ -22,9 +22,8 @@ from gradcli.plans.index_form import in_order
 from gradcli.plans.nests import Nest
 
 BLOCK = 1 << 17  # bytes of an array: sums are added up block by block, so that bits depend on it
-_SHORT = (
-    8  # a value with so many times fewer entries than a stretch has is kept, not computed again
-)
+_SLICES = 256  # of which the axis that is cut has at least as many, if there is one
+_SHORT = 8  # a value that is so many times smaller than the largest is kept, not computed again
 
 
 class Cut(NamedTuple):
@@ -52,7 +51,7 @@ class Stretch:
 
     nodes: dict[Expr, Cut]
     outputs: list[Expr]
-    inputs: list[Expr]
+    inputs: dict[Expr, None]
     own: set[tuple[Expr, Expr]]
     length: int
     step: int
@@ -128,7 +127,7 @@ class Cutter:
             return None
         axis = self._axis(base)
         if axis is None:
-            axis = base.shape.index(max(base.shape))
+            axis = next(i for i, n in enumerate(base.shape) if n >= min(_SLICES, max(base.shape)))
         length = base.shape[axis]
         places = [len(shape or ()) - len(base.shape) + axis for shape in shapes]
         axes = [
@@ -161,8 +160,8 @@ class Cutter:
                     found.add(operand)
                     stack.append(operand)
         nodes = {node: cut for node, cut in self.cuts.items() if node in found}
-        row = max(map(size_of, nodes)) // length
-        return Stretch(nodes, outputs, list(inputs), own, length, max(1, BLOCK // max(1, row)))
+        step = max(1, BLOCK * length // max(1, *map(size_of, nodes)))
+        return Stretch(nodes, outputs, inputs, own, length, step)
 
 
 def gather(parts: list[Any], part: Any, fold: Any, count: int) -> None:

@@ -43,16 +43,11 @@ def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
     )
 
 
-def name_with_numbers(name: str, static: Mapping[str, Any]) -> str:
-    """An operation with those of its static parameters that are made of numbers."""
-    plain = [f"{key}={part!r}" for key, part in static.items() if _is_plain(part)]
-    return f"{name}[{', '.join(plain)}]" if plain else name
-
-
 def _is_plain(part: Any) -> bool:
+    """Return whether a parameter is made of numbers."""
     if isinstance(part, tuple):
         return all(map(_is_plain, part))
-    return part is None or isinstance(part, (bool, int, float))
+    return part is None or isinstance(part, (int, float))
 
 
 def _constant_text(value: Any) -> str:
@@ -285,7 +280,8 @@ class Source:
             forward = functools.partial(forward, **static)
         name = self.constant(forward)
         if not is_ufunc:
-            self.labels[name] = name_with_numbers(node.op.name, static)
+            numbers = ", ".join(f"{key}={n!r}" for key, n in static.items() if _is_plain(n))
+            self.labels[name] = f"{node.op.name}[{numbers}]" if numbers else node.op.name
         keywords = [f"{key}={part}" for key, part in changed.items()]
         text = f"{name}({', '.join([*operands, *keywords])})"
         is_plain = is_ufunc or node.kind != FLOAT or node.op.outputs > 1
