@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, ParseError, Source, Span, suggestion
 from gradcli.language.python_hints import modules_imported, names_bound
+from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
 
@@ -23,6 +25,14 @@ _CHAIN = re.compile(
 _DOTTED = re.compile(r"\.\s*[^\W\d]")
 _OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
 COMMENT = re.compile(r"#\s*dialect\s*:\s*([^\s;#]*)")
+
+
+class Guess(NamedTuple):
+    """A method or a bare name that was read by what was known then."""
+
+    call: Call
+    dialect: str
+    line: int
 
 
 class Evidence:
@@ -96,14 +106,13 @@ class Dialect:
         self.decided: str | None = (
             None  # what has decided a call of the statement that is being run
         )
+        self.conflict: str | None = None  # what is wrong with the line that has just come
+        self._guesses: dict[Call, Guess] = {}  # in a stream
         self._rest: Callable[[], Iterable[Source]] | None = (
             None  # gives the lines to come; without it, nothing is known of them
         )
         self._costly = False
         self._complete = False
-        self._guessed: dict[
-            str, int
-        ] = {}  # by what lines of a stream were read, as nothing said so
 
     # -- what is read
     # -----------------------------------------------------------------------------------------------------------
@@ -120,8 +129,38 @@ class Dialect:
 
     def note(self, source: Source, bound: Iterable[str] = ()) -> None:
         """A logical line has come; ``bound`` are the names that have values."""
-        if not self._complete:
+        if self._complete:
+            return
+        if not self._guesses:
             self.seen.add(source, bound)
+            return
+        before = set(self.seen.prefixes)
+        self.seen.add(source, bound)
+        new = [dialect for dialect in self.seen.prefixes if dialect not in before]
+        guesses = ((guess, dialect) for dialect in new for guess in self._guesses.values())
+        wrong = next(
+            (
+                pair
+                for pair in guesses
+                if differs(pair[0].call, frozenset((pair[0].dialect, pair[1])))
+            ),
+            None,
+        )
+        if wrong is not None:
+            guess, dialect = wrong
+            self.conflict = (
+                f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line "
+                f"{guess.line} was read as "
+                f"{_SHOWN[guess.dialect]}'s, as nothing said so before"
+            )
+
+    def refusal(self, statement: Statement) -> AmbiguousError:
+        """The error of the line that has just come, whose dialect comes too late; it is
+        said once.
+        """
+        said, self.conflict = self.conflict, None
+        help = "say before what the program is: # dialect: torch, or an import line"
+        return AmbiguousError(said or "", span=statement.span, source=statement.source, help=help)
 
     def evidence(self) -> Evidence:
         """Return what the program shows, as far as it can be known."""
@@ -154,13 +193,13 @@ class Dialect:
         evidence = self.evidence()
         found = evidence.prefixes or {**evidence.imports, **evidence.constants}
         if found:
-            decided: str | None = self._one_of(call, {**self._guessed, **found})
+            decided: str | None = self._one_of(call, found)
         else:
             decided = self.asked_dialect() or (TORCH if own.methods or evidence.methods else None)
         if decided is not None and decided != NUMPY and differs(call):
             self.decided = decided
-        if self._rest is None and decided is None and differs(call):
-            self._guessed.setdefault(NUMPY, line)
+        if self._rest is None and call not in self._guesses:
+            self._guesses[call] = Guess(call, decided or NUMPY, line)
         return decided
 
     def asked_dialect(self) -> str | None:

@@ -38,6 +38,7 @@ _NAMES = {
     **{name: name for name in words("Gamma Delta Theta Lambda Xi Sigma Upsilon Phi Psi Omega")},
 }  # fmt: skip
 _ONE_NAME = words("mathrm operatorname text textrm mathit mathsf mathcal mathbb")
+_VECTORS = words("vec mathbf boldsymbol bm")
 _WORDS = frozenset((*RESERVED, *PYTHON_WORDS, "assert"))
 _MARKED = words("hat bar tilde")  # \hat{y} is y_hat
 _FRACTIONS = words("frac dfrac tfrac cfrac")
@@ -56,9 +57,6 @@ _HELPS = {
     "binom": "binomial(n, k) is a function",
     "begin": "[[1, 2], [3, 4]] is a matrix, where(x < 0, -x, x) has cases",
     "dot": "grad(x, t) is a derivative by t",
-    **dict.fromkeys(
-        words("vec mathbf boldsymbol bm"), "write the name alone: @ is the dot product"
-    ),
 }
 
 _SPACE = re.compile(
@@ -95,6 +93,7 @@ class _Reader:
         self.source, self.text, self.at = source, source.text, 0
         self.tokens: list[Token] = []
         self.level = 0
+        self.vectors = 0  # how many tokens there were after the last name of a vector
 
     def add(self, kind: int, text: str, start: int) -> None:
         self.tokens.append(Token(kind, text, start))
@@ -273,12 +272,20 @@ class _Reader:
             self.fraction(name, start)
         elif name == "sqrt":
             self.root(start)
-        elif name in (*_ONE_NAME, *_MARKED):
+        elif name in (*_ONE_NAME, *_VECTORS, *_MARKED):
             word = _IN_BRACES.match(self.text, self.at)
             if word is None:
                 self.fail(f"\\{name} stands before a name of letters and digits", start, self.at)
             self.at = word.end()
             self.add(NAME, (word[1] or word[2]) + (f"_{name}" if name in _MARKED else ""), start)
+            self.vectors = len(self.tokens) if name in _VECTORS else self.vectors
+        elif name == "cdot" and self.vectors == len(self.tokens) > 0:
+            raise AmbiguousError(
+                r"'\cdot' after a vector has two readings",
+                span=Span(start, self.at),
+                source=self.source,
+                help="@ is the dot product, * multiplies entry by entry",
+            )
         elif name in _SYMBOLS:
             self.add(SYMBOL, _SYMBOLS[name], start)
         elif name == "Gamma" and self.is_applied():

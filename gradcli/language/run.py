@@ -429,6 +429,8 @@ class Program:
         self.lowering.begin(statement)
         self._read = []
         try:
+            if dialect.conflict is not None:
+                raise dialect.refusal(statement)
             lowered = self._run(statement)
         except Exception as unforeseen:
             error = without_bad_help(as_gradcli_error(unforeseen), self.scope)

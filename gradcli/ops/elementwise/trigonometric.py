@@ -196,12 +196,19 @@ def sech(x: Any) -> Any:
     return 1 / cosh(x)
 
 
+def _csch(x: Any) -> Any:
+    # 2 e^-|x| / (1 - e^-2|x|), the sign of x: no overflow of sinh, whose own accuracy near 0 is
+    # kept by expm1.
+    size = np.abs(x)
+    return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
+
+
 def _csch_slope(out: Any, x: Any) -> Any:
     return -out * coth(x)
 
 
 @function(
-    partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed",
+    forward=_csch, partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
 )
 def csch(x: Any) -> Any:
     """The hyperbolic cosecant, 1/sinh(x)."""

@@ -228,7 +228,30 @@ class Sum(Cell):
         total, weights = self.weights
         for weight, x in zip(weights, ranges, strict=True):
             total = total + (x if weight is None else weight * x)
+        if not total.is_finite:
+            limit = self._without_poles(at)
+            if limit is not None:
+                return Value(limit, frozenset(Event(DOMAIN, cell) for _, cell in events))
         return Value(total, events)
+
+    def _without_poles(self, at: Evaluation) -> Interval | None:
+        """The range where poles of the terms cancel, at the zero of one cell that they are divided
+        by.
+        """
+        terms = [(q, c) for q, c in self.terms if q != 0]
+        divisors = [f for _, c in terms for f in c.factors if f.exponent < 0]
+        divisors = [f for f in divisors if (x := at.value(f.base).interval) and 0 in x]
+        if len({f.base for f in divisors}) != 1:
+            return None
+        worst = min(divisors, key=lambda f: f.exponent)
+        above = [(self.constant, self.cells.raise_to(worst.base, -worst.exponent))]
+        for q, c in terms:
+            power = sum((f.exponent for f in c.factors if f.base is worst.base), -worst.exponent)
+            rest = [f for f in c.factors if f.base is not worst.base]
+            more = [Factor(worst.base, power)] if power else []
+            above.append((q, self.cells.of_factors([*rest, *more])))
+        found = self.cells.of_factors([Factor(self.cells.sum(above), UNIT), worst])
+        return found.limit(at) if isinstance(found, Product) else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
@@ -281,11 +304,43 @@ class Product(Cell):
             if f.divides and 0 in x:
                 divisors.append(x)
             total = total and total * x**f.exponent
+        total = total and total & self._by_shares(at)
         if divisors:  # where a numerator may vanish, too, there may be no pole
             above = [x for f, x in zip(self.factors, ranges, strict=True) if f.exponent >= 0]
             events |= {Event(DOMAIN if any(0 in x for x in above) else POLE, self)}
-            total = self._limit(at) or (None if any(x.is_point for x in divisors) else total)
+            total = self.limit(at) or (None if any(x.is_point for x in divisors) else total)
         return Value(total, events)
+
+    @cached_property
+    def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
+        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, k, p, q, rest), and
+        the other factors.
+        """
+        found, left = [], {f.base: f.exponent for f in self.factors}
+        for total in [base for base, exponent in left.items() if exponent < 0]:
+            for q, power in total.terms:
+                u, p, *_ = power.factors[0]
+                k = min(left.get(u, NOUGHT), (-p * left[total]).floor() * UNIT)
+                if len(power.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
+                    found.append((u, k, p, q, self.cells.sum([(UNIT, total), (-q, power)])))
+                    left[u] -= k
+                    left[total] += k / p
+        others = [(b, e) for b, e in left.items() if e != 0]
+        return found, self.cells.product(others) if found else self
+
+    def _by_shares(self, at: Evaluation) -> Interval:
+        """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
+        which falls with w.
+        """
+        shares, others = self.shares
+        total = at.value(others).interval if shares else None
+        for u, k, p, q, rest in shares:
+            x, y = at.table[u].interval, at.value(rest).interval
+            if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
+                return EVERYTHING
+            sign = Interval(x.low.sgn(), x.high.sgn())
+            total = total * sign**k * (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
+        return total or EVERYTHING
 
     @cached_property
     def logarithm(self) -> tuple[Cell, Factor, Cell] | None:
@@ -331,7 +386,7 @@ class Product(Cell):
             return leaf.place, root, above
         return None
 
-    def _limit(self, at: Evaluation) -> Interval | None:
+    def limit(self, at: Evaluation) -> Interval | None:
         """The range of a quotient such as sin(x)/x, whose numerator vanishes at the root of what it
         divides by: by Taylor's theorem that of the derivative. The theorem is about what lies
         between the root and any other number, so that the root has to be in the box.
