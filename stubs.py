@@ -287,7 +287,7 @@ def api_stub() -> list[str]:
         "from gradcli.explanations.explaining import explain as explain", "from gradcli.limits import Limits",
         "from gradcli.ops.calling.prefixes import Dialect", "from gradcli.plans.backend import Backend",
         "from gradcli.query.interface import (",
-        "    bound as bound, differentiate as differentiate, export as export, parse as parse, plot as plot,", ")",
+        "    bound as bound, differentiate as differentiate, export as export, plot as plot,", ")",
         "from gradcli.query.options import DType",
         "from gradcli.report.results import GradientRecord, HessianRecord, HvpRecord, JacobianRecord, JvpRecord",
         "from gradcli.report.verdicts import Check",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # the names of the API by the modules that they are taken from when they are first asked for
 _PLACES = {
-    "gradcli.api": ("bound", "differentiate", "evaluate", "explain", "export", "parse", "plot"),
+    "gradcli.api": ("bound", "differentiate", "evaluate", "explain", "export", "plot"),
     "gradcli.query.functions": (
         "compile", "hessian", "jacobian", "value_and_grad", "Function", "Hessian", "Jacobian", "Value",
     ),
@@ -48,7 +48,6 @@ _PLACES = {
     ),
     "gradcli.report.steps": ("Step",),
     "gradcli.report.shown_explanation": ("ShownExplanation",),
-    "gradcli.language.tree": ("ParsedProgram",),
     "gradcli.limits": ("Limits",),
     "gradcli.query.bindings": ("UnknownArgument",),
     "gradcli.errors": (

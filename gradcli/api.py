@@ -1,6 +1,6 @@
 """The Python API: the commands as functions, and `parse`."""
 
 from gradcli.explanations.explaining import explain
-from gradcli.query.interface import bound, differentiate, evaluate, export, parse, plot
+from gradcli.query.interface import bound, differentiate, evaluate, export, plot
 
-__all__ = ["bound", "differentiate", "evaluate", "explain", "export", "parse", "plot"]
+__all__ = ["bound", "differentiate", "evaluate", "explain", "export", "plot"]

@@ -212,11 +212,6 @@ def markdown_block(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{seen}\n{fence}\n"
 
 
-def markdown_link(cell: str, address: str | None) -> str:
-    """Code in a cell (`markdown_code`) as a link; as it is without an address."""
-    return f"[{cell}]({address})" if cell and address else cell
-
-
 _IN_LATEX = str.maketrans(
     {
         "\\": "\\backslash ", "{": "\\{", "}": "\\}", "$": "\\$", "&": "\\&", "#": "\\#", "%": "\\%", "_": "\\_",

@@ -13,18 +13,30 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
+from gradcli.errors import GradcliError, text_lines
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.sweep import backward
 from gradcli.graph.transforms import reachable
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
+from gradcli.language.tree import Statement
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import add, div, mul, neg, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.spec import Carrier, Op
 
 Arrays = Mapping[str, Any]
+
+
+def parsed(text: str) -> list[Statement]:
+    """The statements of a program. Raises a GradcliError at the first that cannot be read."""
+    found = []
+    for statement in statements(text_lines(text)):
+        if isinstance(statement, GradcliError):
+            raise statement
+        found.append(statement)
+    return found
 
 
 def thinned(cases: Iterable[Any], every: int = 3) -> list[Any]:

@@ -13,7 +13,6 @@ import pytest
 
 import gradcli
 from gradcli.errors import UnknownNameError
-from gradcli.language.tree import Binding, Definition, Query
 from gradcli.report.verdicts import Verdict
 
 
@@ -65,14 +64,6 @@ def test_errors_are_exceptions_with_their_place():
         "  |          ^^^\n"
         "  = help: did you mean 'sqrt'?"
     )
-
-
-def test_parse_gives_the_tree():
-    program = gradcli.parse("a = 2; f(x) = x**2\nf(a) # a query")
-    assert [type(s) for s in program.statements] == [Binding, Definition, Query]
-    assert program.statements[2].text == "f(a)"
-    with pytest.raises(gradcli.GradcliError):
-        gradcli.parse("1 +")
 
 
 def terminal(*arguments: str, columns: int = 80, **variables: str) -> str:

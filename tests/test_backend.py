@@ -68,8 +68,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a text of threads": (
         {"threads": "2"},
-        "error[usage]: 'threads' must be a whole number from 1, not '2'\n = help: write the "
-        "number 2",
+        "error[usage]: 'threads' must be a whole number from 1, not '2'",
     ),
     "a truth of threads": (
         {"threads": True},
@@ -114,16 +113,6 @@ def test_names_that_are_options(name: str) -> None:
     assert vg(f"2*{name}")(**{name: 3.0})[0] == 6.0, "they are no options of calls"
     with pytest.raises(GradcliError):
         ev(f"2*{name}", **{name: 2.5})
-
-
-def test_pytorchs_compile_has_a_backend_of_its_own() -> None:
-    def function(x: Any) -> Any:
-        return x
-
-    assert gradcli.compile(function, backend="inductor") is function
-    assert gradcli.compile(backend="eager")(function) is function
-    with pytest.raises(GradcliError, match="compile has no option 'threads'"):
-        gradcli.compile(function, threads=2)
 
 
 # -- native code without a compiler

@@ -112,14 +112,19 @@ CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "a program that was moved and changed": (both(move("a.grad", "d.grad"), write("d.grad", "x = "
     "2\nx**2 + sin(x) \n#\n")), ["d.grad:2:1"]),
     "data": (lambda project: np.save(project / "x.npy", np.array([1.0, 3.0])), [B, C, LOSS]),
-    "the module of a function": (write("pkg/other.py", OTHER + "#\n"), [CUBE]),
-    "a helper, two imports away": (write("pkg/deep.py", "FACTOR = 2.0\n"), [LOSS]),
-    "a helper, committed": (committed(write("pkg/deep.py", "FACTOR = 2.0\n")), [LOSS]),
+    "the module of a function": (write("pkg/other.py", OTHER + "#\n"), [LOSS, CUBE]),
+    "a helper, two imports away": (write("pkg/deep.py", "FACTOR = 2.0\n"), [LOSS, CUBE]),
+    "a helper, committed": (committed(write("pkg/deep.py", "FACTOR = 2.0\n")), [LOSS, CUBE]),
     "a helper in the place of another": (
-        both(lambda project: (project / "pkg/deep").mkdir(), write("pkg/deep/__init__.py", "FACTOR = 2.0\n")), [LOSS]
+        both(lambda project: (project / "pkg/deep").mkdir(), write("pkg/deep/__init__.py", "FACTOR = 2.0\n")), [LOSS, CUBE]
     ),
-    "what both import": (write("pkg/__init__.py", "#\n"), [LOSS, CUBE]),
-    "a module that nobody imports": (write("pkg/alone.py", "#\n"), []),
+    "a module in a folder that git ignores": (
+        both(write(".gitignore", "*\n"), write("pkg/alone.py", "#\n")), [LOSS, CUBE]
+    ),
+    "a package that is installed in a folder of the project": (
+        both(lambda project: (project / "site-packages").mkdir(), write("site-packages/a.py", "#\n")), []
+    ),
+    "a module that is new": (write("pkg/alone.py", "#\n"), [LOSS, CUBE]),
     "how all is judged": (write("pyproject.toml", SETTINGS.replace("1e-6", "1e-5")), [A, B, C, LOSS, CUBE]),
     "what the settings say of one function": (write("pyproject.toml", SETTINGS.replace("[1, 2] }", "[1, 3] }")), [A, B, C, LOSS, CUBE]),
     "what the settings say of others": (write("pyproject.toml", SETTINGS + "[tool.mine]\nx = 1\n"), [A, B, C, LOSS, CUBE]),

@@ -263,9 +263,9 @@ def test_masked_arrays_and_tensors(call):
 
 
 OF_OTHERS = {
-    "parse a number": (lambda: gradcli.parse(3), "the expression must be text, not int"),
-    "parse with a limit": (
-        lambda: gradcli.parse("x", limits=3),
+    "evaluate a number": (lambda: gradcli.evaluate(3), "the expression must be text, not int"),
+    "evaluate with a limit": (
+        lambda: gradcli.evaluate("x", limits=3),
         "'limits' must be a gradcli.limits.Limits, not int",
     ),
     "explain nothing": (lambda: gradcli.explain("x", x=1.0, why=3), "'why' must be entries, not 3"),

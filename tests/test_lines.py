@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import parsed
 
 import gradcli
 from gradcli.errors import ParseError, text_lines
@@ -23,7 +24,7 @@ def test_a_comment_goes_to_the_end_of_its_line(end, call_cli, tmp_path, monkeypa
     assert gradcli.evaluate(text, x=2.0).grad == {"x": 4.0}
     assert gradcli.value_and_grad(text)(x=2.0)[1] == {"x": 4.0}
     assert gradcli.compile(text)(x=2.0) == 4.0
-    assert [statement.text for statement in gradcli.parse(text).statements] == ["x**2"]
+    assert [statement.text for statement in parsed(text)] == ["x**2"]
     monkeypatch.chdir(tmp_path)
     Path("file.grad").write_bytes(f"x = 2.\n{text}\n".encode())
     Path("records.jsonl").write_bytes(
@@ -63,7 +64,7 @@ def test_a_carriage_return_within_a_line():
 def test_ends_of_lines(end):
     text = f"y = x**2 # one{end}# two{end}sum([y,{end} x]){end}"
     assert gradcli.evaluate(text, x=2.0).grad == {"x": 5.0}
-    assert [statement.span.start for statement in gradcli.parse(text).statements] == [0, 0]
+    assert [statement.span.start for statement in parsed(text)] == [0, 0]
 
 
 @pytest.mark.parametrize("text", ["", "x", "x\n", "\n", "x\r\ny", "x\n\ny\n"], ids=repr)

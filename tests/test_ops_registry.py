@@ -14,10 +14,9 @@ import pytest
 import sympy
 from domain_words import BEYOND, contains
 from domain_words import ranges as ranges_of
-from helpers import applied, exact, exact_partial, swept, thinned
+from helpers import applied, exact, exact_partial, parsed, swept, thinned
 
-import gradcli
-import gradcli.query.evaluate  # the engine registers operations of its own
+import gradcli.query.evaluate  # noqa: F401  the engine registers operations of its own
 from gradcli.graph.interpret import forward
 from gradcli.graph.sweep import scale
 from gradcli.ops.registry import find, registry
@@ -172,7 +171,7 @@ def test_record_is_complete(op: Op) -> None:
     for name in (op.name, *op.aliases):
         assert find(name) is op
     assert pickle.loads(pickle.dumps(op)) is op
-    assert not op.example or gradcli.parse(op.example).statements
+    assert not op.example or parsed(op.example)
     assert_derivative_of_its_kind(op)
 
 

@@ -41,7 +41,7 @@ def test_a_plan_says_who_runs_it_and_in_which_steps() -> None:
     steps = [line.strip() for line in program.splitlines()]
     order = [
         next(i for i, step in enumerate(steps) if word in step)
-        for word in ("def program(", "for i in range", "exp(x", "return [")
+        for word in ("def program(", "for i in range", "exp(v", "return [")
     ]
     assert order == sorted(order)
     f.prepare(x=(2, 2), w=())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded import over
 
-from gradcli.report.describing import Place, address_of, relative
+from gradcli.report.describing import relative
 
 
 def made(root: Path, tree: str) -> None:
@@ -53,21 +53,3 @@ def test_a_current_folder_that_is_gone(monkeypatch, tmp_path):
     (tmp_path / "gone").rmdir()
     assert relative(str(tmp_path / "r" / "a.grad")) == "a.grad"
     assert relative("a.grad").endswith("a.grad")
-
-
-HUB = {
-    "GITHUB_SERVER_URL": "https://github.com",
-    "GITHUB_REPOSITORY": "we/our-work.x",
-    "GITHUB_SHA": "c0ffee",
-}
-LAB = {"CI_PROJECT_URL": "https://gitlab.example.org:8443/a/b/c", "CI_COMMIT_SHA": "c0ffee"}
-
-
-@over("places", "addresses", "variables", "place", "expected")
-def test_addresses_of_lines(monkeypatch, tmp_path, variables, place, expected):
-    monkeypatch.chdir(tmp_path)
-    for name in {**HUB, **LAB}:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert address_of(Place(*place)) == expected

@@ -229,15 +229,10 @@ def origin(entries: Entries, id: int) -> tuple[int, list[str]]:
     test = np.isnan if _has(np.isnan, entries.node(id)) else _infinite
     first = _lowest(entries, id, test)
     lines = [_origin_in_words(entries, first, test)]
-    value = entries.node(first).value
-    bad = np.argwhere(test(value)) if not isinstance(value, tuple) else np.empty((0, 0))
     for operand in entries.operands(first):
         if _has(_infinite, operand):
             below = _lowest(entries, operand.id, _infinite)
             lines.append(_origin_in_words(entries, below, _infinite))
-        elif len(bad) and operand.shape == np.shape(value):
-            ended = beyond_floats(entries, operand.id, tuple(bad[0]))
-            lines += [f"{entries.name_in_words(operand.id)} is 0: it {ended}"] if ended else []
     return first, list(dict.fromkeys(lines))
 
 
@@ -378,12 +373,8 @@ class Edge:
 
     def _zero(self) -> str:
         op, part, user, by = self.op, self.part, self.user, self.by
-        if part.local is not None and (local := self.number(part.local)):
-            adjoint = self.number(self.node.adjoint)
-            return (
-                f"{user} passes back {number_in_words(adjoint)} times {number_in_words(local)}, "
-                "which is below the smallest float"
-            )
+        if part.local is not None and self.number(part.local):
+            return f"what {user} passes back is below the smallest float"
         if self.factor is not None and op is not None:
             if op.algebra in ("product", "chain"):
                 ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
@@ -420,9 +411,6 @@ class Edge:
         whole, mine = map(np.size, numbers)
         if part.summed is not None:
             yield f"what {user} passes back to {by} is {part.summed}"
-        elif op.algebra == "mean" and 0 < whole < mine:
-            count = mine // whole
-            yield f"{user} gives each of its {count:,} entries the share 1/{count:,}"
         elif op.adds == "products" and mine:
             count = whole * self.operands[0].shape[-1] // mine
             if count > 1:

@@ -22,7 +22,6 @@ from gradcli.explanations.reasons import (
     origin,
     stops,
 )
-from gradcli.inert import ends_of
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.lines import size
 
@@ -216,7 +215,7 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
         steps = entries.steps(path.nodes)
         ways[steps] = ways.get(steps, 0.0) + _share(path, entries)
     shares = [f"{number_in_words(share)} by {steps}" for steps, share in [*ways.items()][:_FACTORS]]
-    edges, many = list(_edges(entries, paths[0])), []
+    edges = list(_edges(entries, paths[0]))
     factors = sorted(edges, key=lambda edge: -abs(math.log(abs(edge.factor))))
     if kind == "plain":
         alone = len(ways) == 1 and not gradient.left_out
@@ -233,12 +232,10 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
         shares.insert(
             0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin
         )
-        many = _many_factors([abs(edge.factor) for edge in edges], kind == "large")
-        shares += many
     more = max(0, len(ways) - _FACTORS) + gradient.left_out
     shares += [f"and {more:,} smaller paths"] if more else []
     for edge in edges:
-        factor = edge.factor if edge in factors[: 1 if many else _FACTORS] else 1.0
+        factor = edge.factor if edge in factors[:_FACTORS] else 1.0
         shares += Edge(entries, edge.part, edge.entry).facts(factor)
     passing = {part.node for part in entries.arrived.get(entries.id, [])}
     shares += [
@@ -295,18 +292,6 @@ def _mean(value: Any, mask: Mask) -> float:
     return float(chosen.mean()) if chosen.size else 0.0
 
 
-def _many_factors(factors: list[float], large: bool) -> list[str]:
-    """A line about the product of many factors that are all large, or all small."""
-    chosen = [factor for factor in factors if (factor > 1) == large and factor != 1]
-    if len(chosen) < _FACTORS:
-        return []
-    mean = number_in_words(math.exp(sum(map(math.log, chosen)) / len(chosen)))
-    return [
-        f"{len(chosen):,} factors {'above' if large else 'below'} 1 multiply to "
-        f"{number_in_words(math.prod(chosen))}: {mean} each in the geometric mean"
-    ]
-
-
 def sized_value(entries: Entries, number: Any) -> Why:
     """The operation that gives the result, and what of."""
     node = entries.node(entries.id)
@@ -322,37 +307,20 @@ def sized_value(entries: Entries, number: Any) -> Why:
 
 
 _TOLD = 3  # ways whose reasons are told
-_LONGEST = 48  # characters of the expression in a story
+_ZERO_TIMES_INFINITY = "on the way there zero meets infinity, and 0 is taken for the product"
 
 
 def zero_value(entries: Entries) -> Why:
-    """Return why the result is zero: the operands that make it so."""
-    node, algebra = entries.node(entries.id), entries.algebra(entries.id)
-    operands = entries.operands(node.id)
-    zeros = [
-        each
-        for each in operands
-        if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)
-    ]
+    """Return why the result is zero: what it is of, or that it underflows."""
+    node = entries.node(entries.id)
     terms = " and ".join(
         f"{entries.name_in_words(each.id)} = "
         f"{number_in_words(entries.number(each.value, entries.mask))}"
-        for each in operands
+        for each in entries.operands(node.id)
     )
     ended = beyond_floats(entries, node.id, entries.index)
-    if not operands:
-        words = "it was given as 0"
-    elif ended:
-        words = f"it {ended}"
-    elif algebra in ("product", "matrix product", "quotient") and zeros:
-        words = f"its factor {entries.name_in_words(zeros[0].id)} is 0"
-    elif algebra in ("sum", "difference", "total"):
-        words = terms if len(zeros) == len(operands) else f"the terms {terms} cancel"
-    else:
-        words = f"{node.op} of {terms} is 0"
-    return entries.story(
-        "zero", [f"{entries.text} is 0: {words}"], node.id, zeros[0].id if zeros else None
-    )
+    words = f"it {ended}" if ended else f"{node.op} of {terms} is 0" if terms else "it was given"
+    return entries.story("zero", [f"{entries.text} is 0: {words}"], node.id)
 
 
 def zero_gradient(entries: Entries) -> Why:
@@ -394,7 +362,7 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
             if not isinstance(part.passed, tuple)
         ]
         if not all(np.isfinite(part).all() for part in passed):
-            reasons = [Reason(here, None, _zero_times_infinity(entries))]
+            reasons = [Reason(here, None, _ZERO_TIMES_INFINITY)]
         elif any(np.any(part != 0) for part in passed):
             terms = " and ".join(
                 f"{number_in_words(part.ravel()[0])} from {entries.name_in_words(each.node)}"
@@ -411,20 +379,6 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
         for reason in reasons:
             found.setdefault(reason.words, reason)
     return list(found.values()) or [Reason(id, None, f"the seed is 0 where {entries.name} counts")]
-
-
-def _zero_times_infinity(entries: Entries) -> str:
-    """The product of zero and infinity on the way to an entry whose gradient is 0."""
-    back = _way_back(entries, np.isnan)
-    if back is None:
-        return "on the way there zero meets infinity, and what the product tends to is 0"
-    part, mask = back
-    places = np.argwhere(mask)
-    ended = beyond_floats(entries, part.node, tuple(places[0])) if len(places) else ""
-    end = "what the product tends to is 0"
-    if ended:
-        end = f"{entries.name_in_words(part.node)} {ended}, and 0 is taken for the product"
-    return f"{_product(entries, part, mask)}; {end}"
 
 
 def _is_alive(adjoint: Any, mask: Mask) -> bool:
@@ -446,7 +400,6 @@ def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
 
 
 VALUE = "value"
-_WORD = re.compile(r"[^\W\d]\w*")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
 
 
@@ -471,11 +424,7 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
         return _story(entries, whole, nonfinite_value, zero_value, sized_value)
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
-        shown = ends_of(explanation.record.expr, _LONGEST)
-        text = f"{name} has gradient 0: {shown} does not contain {name}"
-        if name in _WORD.findall(explanation.record.expr):
-            text = f"{name} has gradient 0: nothing in the result depends on it"
-        return Why(name, "zero", [text])
+        return Why(name, "zero", [f"{name} has gradient 0: nothing in the result depends on it"])
     return _of_gradient(explanation, name, index_text, target)
 
 
@@ -525,10 +474,7 @@ def _not_asked(explanation: Explanation, name: str, id: int) -> Why:
             "gradient flows to it"
         )
     elif node.kind != "float":
-        reason = (
-            f"{name} is {'true or false' if node.kind == 'bool' else 'a whole number'}, "
-            "which has no gradient"
-        )
+        reason = f"{name} is of kind {node.kind}, which has no gradient"
     else:
         reason = (
             f"{name} is a part of the expression and not asked for: its adjoint is "

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +18,6 @@ from gradcli.functions.asking import (
     smallest_of,
 )
 from gradcli.functions.calls import call_guarded
-from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import outcome_of
@@ -90,69 +83,3 @@ class ListedCase:
             return load_function(path, folder, interrupts=False)
         finally:
             sys.path.remove(str(folder))
-
-
-# -- Which files of a project a function is made of: its module, and the project's modules that it
-# imports, read without running anything.
-
-
-def sources_of(module: str, folder: Path) -> set[Path]:
-    """The files of a module and of all that it imports of a project: below its folder, or where
-    else Python finds what is not installed.
-
-    Where a module might be, though it is not, counts as well: one that was removed is a change.
-    Text is looked through for import statements wherever they stand; what a program imports by a
-    name that it makes is not seen.
-    """
-    found: set[Path] = set()
-    seen: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        parts = name.split(".")
-        waiting += [".".join(parts[:count]) for count in range(1, len(parts))]  # packages run first
-        origin = _origin(parts[0], folder)
-        roots = {folder}
-        if origin is not None and not is_installed(str(origin)):
-            roots.add(
-                origin.parent.parent if origin.name.startswith("__init__.") else origin.parent
-            )
-        elif origin is not None and parts[0] == module.partition(".")[0]:
-            found.add(origin)  # of which nobody knows how it has changed
-        for path in (root.joinpath(*parts) for root in roots):
-            found |= {path.with_name(f"{path.name}.py"), path / "__init__.py"}
-            for suffix in ("so", "pyd"):  # compiled ones
-                found.update(path.parent.glob(f"{path.name}.*{suffix}"))
-            waiting += [
-                *_imported_modules(path.with_name(f"{path.name}.py"), name.rpartition(".")[0]),
-                *_imported_modules(path / "__init__.py", name),
-            ]
-    return found
-
-
-@cache
-def _origin(name: str, folder: Path) -> Path | None:
-    """The file of an outermost module, or the folder of a package without one."""
-    try:
-        spec = PathFinder.find_spec(name, [str(folder)]) or find_spec(name)
-    except (ImportError, ValueError, AttributeError):
-        return None
-    if spec is None or spec.origin in ("built-in", "frozen"):
-        return None
-    places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
-    return Path(places[0]) if places else None
-
-
-def _imported_modules(path: Path, package: str) -> Iterator[str]:
-    """The modules that a file of a package names in its imports, by their full names."""
-    with suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                with suppress(ImportError):  # beyond the outermost package
-                    base = resolve_name("." * node.level + (node.module or ""), package)
-                    yield from (base, *(f"{base}.{alias.name}" for alias in node.names))

@@ -44,7 +44,6 @@ from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
 PASSES = 16
-NO_FORMATS: Mapping[Expr, Format] = {}
 FACTOR = 2  # times the farthest of the passes
 _SINGLE = 2.0**-24
 
@@ -78,47 +77,19 @@ class Moved(Carried):
             self.moved
         )  # what is zero by luck is moved, too
 
-    def without_nothing(self) -> Moved:
-        """The same, of which entries are not moved that are no larger than that."""
-        nothing = np.abs(self.value) <= np.abs(np.subtract(self.moved, self.value))
-        return Moved(self.value, np.where(nothing, self.value, self.moved)[()], self.arithmetic)
-
 
 class Stochastic(Arithmetic):
     """Floats of a format, of which each operation rounds once; functions, and sums that do not
     accumulate, compute in float32 inside.
-
-    formats  of nodes that are computed in another format
     """
 
-    def __init__(self, kind: Format, formats: Mapping[Expr, Format] = NO_FORMATS) -> None:
+    def __init__(self, kind: Format) -> None:
         super().__init__("float32")
-        self.kind, self.formats = kind, formats
-        self.overflows = False
-        self._set(kind)
-        self.random = np.random.default_rng(0)
-
-    def at(self, node: Expr) -> Format:
-        """Compute from here on in the format of a node."""
-        found = self.formats.get(node, self.kind)
-        if found is not self.format:
-            self._set(found)
-        return found
-
-    def _set(self, kind: Format) -> None:
-        self.format, self.unit, self.smallest_normal, self.narrow = (
-            kind,
-            kind.unit,
-            kind.least,
-            kind.unit > _SINGLE,
-        )
+        self.kind, self.unit, self.smallest_normal = kind, kind.unit, kind.least
+        self.narrow = kind.unit > _SINGLE
         self.smallest = 2 * kind.unit * kind.least
-
-    def cast(self, x: Any, given: Format, wanted: Format) -> Any:
-        """A number that is handed to what has fewer bits, which rounds it."""
-        if wanted.unit <= given.unit or not isinstance(x, Moved):
-            return x
-        return self._round(x.value, x.moved, wanted.unit * np.abs(x.value))
+        self.overflows = False
+        self.random = np.random.default_rng(0)
 
     def own(
         self,
@@ -168,7 +139,7 @@ class Stochastic(Arithmetic):
         """Return how far a result is rounded by its own operation; for each part of several."""
         parts = out if isinstance(out, tuple) else (out,)
         self.overflows = self.overflows or any(
-            is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts
+            is_float(p) and bool(np.any(np.abs(p) > self.kind.largest)) for p in parts
         )
         if isinstance(out, tuple):
             return [
@@ -225,19 +196,7 @@ class _Passing(Domain[Moved]):
         return self.arithmetic._round(value, value, off if np.any(off) else None)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        arithmetic = self.arithmetic
-        kind = arithmetic.at(node)
-        out = arithmetic.apply(op, operands, node.static)
-        given = [
-            arithmetic.formats.get(x, arithmetic.kind)
-            for x in node.operands
-            if x is not None and not x.is_constant
-        ]
-        return (
-            arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind)
-            if op.leaves_unchanged
-            else out
-        )
+        return self.arithmetic.apply(op, operands, node.static)
 
 
 class Reach(NamedTuple):
@@ -258,26 +217,25 @@ def reaches(
     wrt: Mapping[str, Expr],
     leaves: Mapping[Expr, Any],
     kind: Format,
-    formats: Mapping[Expr, Format] = NO_FORMATS,
 ) -> Reach:
-    """Return how far rounding may take each gradient of a number that is computed in a format, but
-    for nodes that have others.
-    """
-    arithmetic = Stochastic(kind, formats)
+    """Return how far rounding may take each gradient of a number that is computed in a format."""
+    arithmetic = Stochastic(kind)
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
-    steps, forwards = _unshare_steps(order, needed, set(wrt.values())), list[dict[Expr, Any]]()
+    targets, forwards = set(wrt.values()), list[dict[Expr, Any]]()
     with np.errstate(all="ignore"):
         for number in range(PASSES):  # each of which draws the same at any time
             arithmetic.random = np.random.default_rng(number)
             table = interpret(order, _Passing(leaves, arithmetic))
             forwards = [*forwards[-1:], table | _read_back(order, needed, table)]
-            found = _gradients(steps, set(wrt.values()), forwards, arithmetic)
+            found = _gradients(order, needed, targets, forwards, arithmetic)
             for name, x in wrt.items():
                 if x in found:
                     farthest[name] = np.maximum(farthest[name], _distance(found[x]))
-        terms = _terms(steps, wrt, {node: _without_rounding(x) for node, x in table.items()})
+        terms = _terms(
+            order, needed, wrt, {node: _without_rounding(x) for node, x in table.items()}
+        )
     for name, x in wrt.items():
         if x in found:
             farthest[name] = (
@@ -297,7 +255,10 @@ def _distance(x: Moved) -> Any:
 
 
 def _terms(
-    steps: Sequence[_Step], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]
+    order: Sequence[Expr],
+    needed: set[Expr],
+    wrt: Mapping[str, Expr],
+    values: Mapping[Expr, Any],
 ) -> dict[str, np.ndarray]:
     """The sizes of what the entries of gradients are sums of: the root of the mean square, where
     all terms have signs at random.
@@ -307,18 +268,18 @@ def _terms(
         random = np.random.default_rng(number)
 
         def parts_of(
-            step: _Step, wanted: tuple[bool, ...], cotangent: Any, random: Any = random
+            node: Expr, wanted: tuple[bool, ...], cotangent: Any, random: Any = random
         ) -> Sequence[Any]:
             given = [
-                values.get(step.node),
-                *(None if x is None else values.get(x) for x in step.node.operands),
+                values.get(node),
+                *(None if x is None else values.get(x) for x in node.operands),
             ]
             return [
                 _signed_at_random(x, random)
-                for x in contributions(step, wanted, cotangent, given, scale_guarded)
+                for x in contributions(node, wanted, cotangent, given, scale_guarded)
             ]
 
-        found = _sweep(steps, set(wrt.values()), np.float64(1), parts_of)
+        found = _sweep(order, needed, set(wrt.values()), np.float64(1), parts_of)
         for name, x in wrt.items():
             squares[name] += np.square(found.get(x, 0.0))
     return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
@@ -344,51 +305,9 @@ def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
     return None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x))
 
 
-class _Step:
-    """A node on the way back; one of several that stand for it, if it is linear and more than one
-    reads it.
-
-    is_summed  whether it is one of several, and what flows back to it is summed
-    """
-
-    __slots__ = ("is_summed", "node", "op", "operands", "shape", "static")
-
-    def __init__(self, node: Expr, is_summed: bool) -> None:
-        self.node, self.is_summed = node, is_summed
-        self.op, self.static, self.shape = node.op, node.static, node.shape
-        self.operands: list[_Step | None] = [None for _ in node.operands]
-
-
-def _unshare_steps(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> list[_Step]:
-    """The steps that a sweep from the last node goes through, each after its operands.
-
-    A linear node is met once for each that reads it, as long as that does not make twice as many
-    steps as there are nodes: code may take what flows back through it apart. Operands by which no
-    derivative is wanted are left out.
-    """
-    readers: dict[Expr, list[tuple[_Step, int]]] = {
-        node: [] for node in order[-1:] if node in needed
-    }
-    steps: list[_Step] = []
-    for node in reversed(order):
-        met = readers.pop(node, None)
-        if met is None:
-            continue
-        linear = node.op is not None and node.op.linear and node not in targets
-        apart = linear and len(met) > 1 and len(steps) + len(met) <= 2 * len(order)
-        for some in [[one] for one in met] if apart else [met]:
-            step = _Step(node, apart and math.prod(node.shape) < math.prod(some[0][0].shape))
-            steps.append(step)
-            for reader, place in some:
-                reader.operands[place] = step
-            for place, operand in enumerate(node.operands):
-                if operand in needed:
-                    readers.setdefault(operand, []).append((step, place))
-    return steps[::-1]
-
-
 def _gradients(
-    steps: Sequence[_Step],
+    order: Sequence[Expr],
+    needed: set[Expr],
     targets: set[Expr],
     forwards: Sequence[Mapping[Expr, Any]],
     arithmetic: Stochastic,
@@ -397,49 +316,37 @@ def _gradients(
     passes.
 
     What a rule reads need not be what went on: kernels go on with more bits than they keep, as
-    PyTorch's normalisations do with the mean, and gradients that people write make it anew. A sum
-    that is no larger than its rounding may be nothing, which code leaves out that knows it: the
-    derivative of a variance by the mean is.
+    PyTorch's normalisations do with the mean, and gradients that people write make it anew.
     """
 
-    def parts_of(step: _Step, wanted: tuple[bool, ...], cotangent: Any) -> Sequence[Any]:
-        if step.is_summed and isinstance(cotangent, Moved) and arithmetic.random.integers(2):
-            cotangent = cotangent.without_nothing()
-        node, kind = step.node, arithmetic.at(step.node)
+    def parts_of(node: Expr, wanted: tuple[bool, ...], cotangent: Any) -> Sequence[Any]:
         read = forwards[int(arithmetic.random.integers(len(forwards)))]
-        parts = contributions(
-            step,
-            wanted,
-            cotangent,
-            [read[node], *(None if x is None else read[x] for x in node.operands)],
-            scale_guarded,
-        )
-        kinds = [
-            arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind
-            for x in node.operands
-        ]
-        return [
-            arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)
-        ]
+        given = [read[node], *(None if x is None else read[x] for x in node.operands)]
+        return contributions(node, wanted, cotangent, given, scale_guarded)
 
-    return _sweep(steps, targets, Moved(np.float64(1), np.float64(1), arithmetic), parts_of)
+    seed = Moved(np.float64(1), np.float64(1), arithmetic)
+    return _sweep(order, needed, targets, seed, parts_of)
 
 
 def _sweep(
-    steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Callable[..., Sequence[Any]]
+    order: Sequence[Expr],
+    needed: set[Expr],
+    targets: set[Expr],
+    seed: Any,
+    parts_of: Callable[..., Sequence[Any]],
 ) -> dict[Expr, Any]:
-    """Return what reaches some nodes in a sweep from the last step, by what steps hand to their
+    """Return what reaches some nodes in a sweep from the last one, by what nodes hand to their
     operands.
     """
     found: dict[Expr, Any] = {}
 
-    def pull(step: _Step, cotangent: Any) -> Sequence[Any]:
-        if step.node in targets:
-            found[step.node] = cotangent
-        wanted = tuple([operand is not None for operand in step.operands])
-        return parts_of(step, wanted, cotangent) if True in wanted else ()
+    def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
+        if node in targets:
+            found[node] = cotangent
+        wanted = tuple([operand in needed for operand in node.operands])
+        return parts_of(node, wanted, cotangent) if True in wanted else ()
 
-    sweep(steps, dict.fromkeys(steps[-1:], seed), pull)
+    sweep(order, {order[-1]: seed} if order[-1] in needed else {}, pull)
     return found
 
 
@@ -493,7 +400,6 @@ _FLOAT32 = format_of(np.dtype(np.float32))
 # with its rounding, and the range of float64
 _WIDE_FLOAT32 = replace(format_of(np.dtype(np.float64)), name="float32", unit=_FLOAT32.unit)
 _BOUNDED = {"bfloat16": "float16"}  # of the formats that NumPy has no type for
-_FLOAT32_ALONE = {np.dtype(np.float32)}
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 
 
@@ -534,19 +440,15 @@ class Room(NamedTuple):
 
 
 def room_of(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], kind: Format,
-    kinds: Mapping[Expr, set[np.dtype[Any]]],
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray],
+    kind: Format,
 ) -> Room:  # fmt: skip
     """Room that rounding explains of the gradients of a traced number, which are right without it.
 
     Where rounding decides a branch, that is what it explains on one way or another.
-    kinds  the dtypes of the nodes of the trace, in which a framework computes them; a gradient of
-           somebody's may use fewer bits
     """
-    own = not kind.accumulates and kind.unit > _FLOAT32.unit
-    formats = {node: _FLOAT32 for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
     ways = [
-        reaches(way, wrt, leaves, kind, formats)
+        reaches(way, wrt, leaves, kind)
         for way in roots_each_way(root, leaves, bounded_in(kind.name))
     ]
     rooms = {name: np.maximum.reduce([way.rooms[name] for way in ways]) for name in wrt}

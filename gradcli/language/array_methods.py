@@ -31,7 +31,6 @@ from gradcli.ops.arrays.joining_and_splitting import mix
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, scatter_add
 from gradcli.ops.axes import entry_numbers, numpy_index
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
-from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.structure import detach
 from gradcli.spelling import words
@@ -72,16 +71,15 @@ class Entries(Thing):
                 f"{_PARAMETERS}, -bounds_value|fill_value",
                 lambda builder: getitem(self.base, index=self.index),
             )
-        if name == "set" or name in (updates := _updates()):
-            update = None if name == "set" else updates[name]
+        if name in _UPDATES:
             return Routine(
                 name,
                 f"values, {_PARAMETERS}",
-                lambda builder, values: self._update(builder.value(values), update),
+                lambda builder, values: self._update(builder.value(values), _UPDATES[name]),
             )
         raise UnknownNameError(
             f"x.at[...] has no method '{name}'",
-            help="it has set, add, subtract, multiply, divide, power, min, max and get",
+            help="it has set, add, multiply and get: write x.at[i].set(maximum(x[i], y))",
         )
 
     def _update(self, values: Expr, update: Callable[[Any, Any], Any] | None) -> Expr:
@@ -120,12 +118,13 @@ class Entries(Thing):
         return made
 
 
-def _updates() -> dict[str, Callable[[Any, Any], Any]]:
-    """Return what JAX's methods do with what is there and a new value."""
-    return {
-        "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "divide": operator.truediv,
-        "div": operator.truediv, "power": operator.pow, "pow": operator.pow, "min": logic.minimum, "max": logic.maximum,
-    }  # fmt: skip
+# What JAX's methods do with what is there and a new value.
+_UPDATES: dict[str, Callable[[Any, Any], Any] | None] = {
+    "set": None,
+    "add": operator.add,
+    "multiply": operator.mul,
+    "mul": operator.mul,
+}
 
 
 def _itself(builder: Builder, x: Expr) -> Expr:

@@ -127,9 +127,7 @@ _ALONE = words("return pass break continue yield try else")  # words with nothin
 _BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
 _WORD = re.compile(r"\s*([^\W\d]\w*)")
-_LAMBDA = re.compile(r"(?:\b(\w+)\s*=\s*)?\b(lambda)(\s+\w[\w\s,=*]{0,200}):\s*")
-_DEF = re.compile(r"\s*(def)\s+(\w+)\s*\(([\w\s,]*)\)\s*:[ \t]*return\b\s*")
-_BODY = re.compile(r"[^\n#]{1,60}\Z")  # of a function that is shown
+_LAMBDA = re.compile(r"\b(lambda)\s+\w[\w\s,=*]{0,200}:")
 _STORE = re.compile(r"\s*[^\W\d][\w.]*(?:\[.*\]|\.\w+)\s*((?:[-+*/]|\*\*)?=)(?!=)", re.DOTALL)
 _BOUND = re.compile(
     r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ "
@@ -154,16 +152,9 @@ def explain_error(source: Source, start: int, stop: int, error: ParseError) -> P
         return error
     text = source.text[start:stop]
     first, help = _WORD.match(text), _DEFINITION
-    if found := _DEF.match(text):
-        place, name, parameters = found.span(1), found[2], found[3]
-    elif found := _LAMBDA.search(text):
-        place, parameters = found.span(2), found[3]
-        name = "" if found.start() else found[1] or "f"
-    if found is not None:
-        body = _BODY.match(text, found.end())
-        if name and body:
-            help = f"write {name}({parameters.strip()}) = {body[0].strip()}"
-        message = f"the language has no '{text[slice(*place)]}'"
+    if found := _LAMBDA.search(text):
+        place = found.span(1)
+        message = "the language has no 'lambda'"
     elif first is not None and first[1] in _OPENING:
         place = first.span(1)
         message, help = _opening(first[1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gradcli.errors import AmbiguousError, GradcliError, Source, Span, TypeMismatchError
@@ -347,16 +347,6 @@ class Assertion(Statement):
     relations: list[Relation]
     within: Expression | None = None  # the absolute tolerance of them all
     ranges: tuple[Quantified, ...] = ()  # what it is claimed for, if not for the values of names
-
-
-@dataclass(eq=False, repr=False)
-class ParsedProgram:
-    """The statements of a program in order."""
-
-    statements: list[Statement] = field(default_factory=list)
-
-    def __repr__(self) -> str:
-        return f"ParsedProgram({self.statements!r})"
 
 
 # -- Expressions being lowered, and what is kept of them afterwards: what each node of the tree

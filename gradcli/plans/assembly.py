@@ -6,15 +6,17 @@ where NumPy gives infinities or NaN; whoever runs it goes another way when it ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import FLOAT
+from gradcli.ops.registry import find
 from gradcli.plans.backend import over_threshold
-from gradcli.plans.nests import Nest, Step
+from gradcli.plans.blocks import Step, Stretch, gather
+from gradcli.plans.nests import Nest
 from gradcli.plans.source import Source, is_ufunc, makes_new
 
 if TYPE_CHECKING:
@@ -88,8 +90,15 @@ class Writer:
                 self.ends.setdefault(place, []).append(node)
         self.viewed: set[Any] = set()  # whose memory another result may show
         for step in steps:
-            if not isinstance(step, Nest) and not makes_new(step):
-                self.viewed.update(step.operands)
+            for node in (
+                step.nodes
+                if isinstance(step, Stretch)
+                else [step]
+                if isinstance(step, Expr)
+                else ()
+            ):
+                if not makes_new(node):
+                    self.viewed.update(node.operands)
 
     def write(self, leaves: Sequence[Expr]) -> None:
         source = self.source
@@ -108,15 +117,19 @@ class Writer:
         targets = dict(zip(reversed(self.roots), reversed(given), strict=True))
         for place, step in enumerate(self.steps):
             if isinstance(step, Nest):
-                self._nest(step, targets)
+                self._allocate(step.stored, targets)
+                self._call(step)
+            elif isinstance(step, Stretch):
+                self._allocate([n for n in step.outputs if not step.nodes[n].found.fold], targets)
+                self._blocks(step)
             else:
                 self._operation(step, self.ends.get(place, ()))
             self._delete(place)
         self._return(given)
 
-    def _nest(self, nest: Nest, targets: dict[Expr, str]) -> None:
+    def _allocate(self, stored: Collection[Expr], targets: dict[Expr, str]) -> None:
         source = self.source
-        for node in nest.stored:
+        for node in stored:
             source.names[node] = name = source.new("v")
             made = source.array(node)
             source.add(
@@ -124,8 +137,7 @@ class Writer:
                 if node not in targets
                 else f"{name} = {made} if {targets[node]} is None else {targets[node]}"
             )
-        self._call(nest)
-        self.nested.update(nest.stored)
+        self.nested.update(stored)
 
     def _call(self, nest: Nest) -> None:
         source = self.source
@@ -152,14 +164,73 @@ class Writer:
             self.floats.add(node)
         else:
             operands = ["None" if o is None else self._operand(node, o) for o in node.operands]
-            text = source.call(node, operands)
-            for old in ended:
-                alike = makes_new(old) and (old.shape, old.kind) == (node.shape, node.kind)
-                if alike and old not in self.viewed and is_ufunc(node):
-                    text = f"{text[:-1]}, out={source.name(old)})"
-                    break
+            text = self._reuse(node, source.call(node, operands), source.names, ended)
         source.names[node] = name
         source.add(f"{name} = {text}")
+
+    def _reuse(
+        self, node: Expr, text: str, names: Mapping[Expr, str], ended: Iterable[Expr]
+    ) -> str:
+        """An operation, with its result in the memory of one of the arrays that end there."""
+        for old in ended:
+            alike = makes_new(old) and (old.shape, old.kind) == (node.shape, node.kind)
+            if alike and old not in self.viewed and is_ufunc(node):
+                return f"{text[:-1]}, out={names[old]})"
+        return text
+
+    def _blocks(self, stretch: Stretch) -> None:
+        """Write a loop over blocks of slices i to j."""
+        source, names = self.source, dict[Expr, str]()
+        totals: dict[Expr, tuple[str, str]] = {}
+        for node in stretch.outputs:
+            if fold := stretch.nodes[node].found.fold:
+                totals[node] = source.new("p"), source.constant(find(fold).forward)
+                source.add(f"{totals[node][0]} = []")
+        length, step = stretch.length, stretch.step
+        source.namespace["gather"] = gather
+        source.add(f"for i in range(0, {length}, {step}):")
+        source.add(f"j = min(i + {step}, {length})", 2)
+        last = {
+            o: n
+            for n in stretch.nodes
+            for o in n.operands
+            if o is not None and (n, o) in stretch.own
+        }
+        ends: dict[Expr, list[Expr]] = {}
+        for old in (o for o in last if o not in stretch.outputs):
+            ends.setdefault(last[old], []).append(old)
+        for node, cut in stretch.nodes.items():
+            operands = [
+                "None" if o is None
+                else names[o] if (node, o) in stretch.own
+                else _slice(self._operand(node, o), axis)
+                for o, axis in zip(node.operands, cut.axes, strict=True)
+            ]  # fmt: skip
+            axis = cut.found.axis
+            changed = {}
+            if "shape" in node.static:
+                extents = ["j - i" if i == axis else str(n) for i, n in enumerate(node.shape)]
+                changed = {"shape": f"({', '.join(extents)},)"}
+            ended = ends.get(node, ())
+            text = source.call(node, operands, **changed)
+            names[node] = name = source.new("v")
+            if node in totals:
+                total, fold = totals[node]
+                source.add(f"gather({total}, {text}, {fold}, i // {step} + 1)", 2)
+            elif node in stretch.outputs:
+                source.add(f"{name} = {_slice(source.names[node], axis)}", 2)
+                source.add(
+                    f"{text[:-1]}, out={name})" if is_ufunc(node) else f"{name}[:] = {text}", 2
+                )
+                if self.checks is not None and node.kind == FLOAT:
+                    source.add(f"{self.checks}.append(total({name}, None))", 2)
+            else:
+                source.add(f"{name} = {self._reuse(node, text, names, ended)}", 2)
+            for old in ended:
+                source.add(f"del {names[old]}", 2)
+        for node, (total, fold) in totals.items():
+            source.names[node] = name = source.new("v")
+            source.add(f"{name} = {fold}.reduce({total})")
 
     def _operand(self, node: Expr, operand: Expr) -> str:
         name = self.source.name(operand)
@@ -209,11 +280,16 @@ class Writer:
         return node in self.nested
 
 
+def _slice(name: str, axis: int | None) -> str:
+    """The block's slices of an array; all of it where it is not cut."""
+    return name if axis is None else f"{name}[{':, ' * axis}i:j]"
+
+
 def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     """The last step that reads each whole value; those that are results are read to the end."""
     uses: dict[Expr, int] = {}
     for place, step in enumerate(steps):
-        for operand in step.inputs if isinstance(step, Nest) else step.operands:
+        for operand in step.operands if isinstance(step, Expr) else step.inputs:
             if operand is not None:
                 uses[operand] = place
     for root in roots:

@@ -1,7 +1,7 @@
 """Plans: a value and its gradients as one program, compiled once for shapes and run many times.
 
-value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──▶ operations on whole arrays,
-for NumPy, or ──read in index form──▶ nests of loops, in C.
+value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──cut──▶ stretches in blocks,
+by NumPy, or ──read in index form──▶ nests of loops, in C.
 
 A plan gives what the forward pass and the sweep give, to a few units in the last place. Its program
 assumes that all is finite. Where something is not, the result is computed again, by the forward
@@ -22,9 +22,10 @@ from gradcli.graph.interpret import bytes_of, scratch_of, size_of
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.plans.assembly import Compiled, compile_source, deliver, last_uses, write_source
 from gradcli.plans.backend import ONCE, because, choose_backend, work_of
+from gradcli.plans.blocks import Cutter, Step, Stretch
 from gradcli.plans.folding import Folder
 from gradcli.plans.index_form import Expander
-from gradcli.plans.nests import Nest, Step, array_steps, plan_steps
+from gradcli.plans.nests import Nest, plan_steps
 from gradcli.plans.source import Source, Subject
 from gradcli.plans.unrolling import unroll, unrolled_text
 
@@ -40,11 +41,11 @@ def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr
     sizes: dict[Expr, int] = {}
     live = most = 0
     for place, step in enumerate(steps):
-        if isinstance(step, Nest):
-            made = {node: size_of(node) for node in step.outputs}
-        else:
+        if isinstance(step, Expr):
             made = {step: bytes_of(step)}
             most = max(most, live + sum(made.values()) + scratch_of(step))
+        else:
+            made = {node: size_of(node) for node in step.outputs}
         sizes |= made
         live += sum(made.values())
         most = max(most, live)
@@ -151,8 +152,14 @@ class Plan:
         has_floats = any(
             not leaf.shape for leaf in self.leaves
         )  # whose infinities are made otherwise than NumPy's
-        checked = risky or has_floats or self.subject.decides
-        steps = array_steps(roots)
+        roots = Expander(Graph(self.subject.graph.limits)).expand(roots)
+        steps = Cutter(roots).steps()
+        checked = (
+            risky
+            or has_floats
+            or self.subject.decides
+            or any(isinstance(step, Stretch) for step in steps)
+        )
         self.memory = most_held(steps, roots, last_uses(steps, roots))
         return write_source(
             self.leaves,

@@ -43,6 +43,13 @@ def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
     )
 
 
+def _is_plain(part: Any) -> bool:
+    """Return whether a parameter is made of numbers."""
+    if isinstance(part, tuple):
+        return all(map(_is_plain, part))
+    return part is None or isinstance(part, (int, float))
+
+
 def _constant_text(value: Any) -> str:
     """A constant: a number as it is, a function by its name, what is larger by its dtype
     and shape.
@@ -260,20 +267,23 @@ class Source:
         """The name of NumPy's type of the numbers of a kind."""
         return self.constant(numpy_dtype(kind, self.precision).type)
 
-    def call(self, node: Expr, operands: Sequence[str]) -> str:
-        """A node's operation on arrays."""
+    def call(self, node: Expr, operands: Sequence[str], **changed: str) -> str:
+        """A node's operation on arrays, with some of its static parameters changed."""
         assert node.op is not None
         if node.op is sums.sum_:
             axis, keepdims = node.static["axis"], node.static["keepdims"]
             return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
         forward: Callable[..., Any] = node.op.forward
         is_ufunc = isinstance(forward, np.ufunc)
-        if node.static:
-            forward = functools.partial(forward, **node.static)
+        static = {key: part for key, part in node.static.items() if key not in changed}
+        if static:
+            forward = functools.partial(forward, **static)
         name = self.constant(forward)
         if not is_ufunc:
-            self.labels[name] = node.op.name
-        text = f"{name}({', '.join(operands)})"
+            numbers = ", ".join(f"{key}={n!r}" for key, n in static.items() if _is_plain(n))
+            self.labels[name] = f"{node.op.name}[{numbers}]" if numbers else node.op.name
+        keywords = [f"{key}={part}" for key, part in changed.items()]
+        text = f"{name}({', '.join([*operands, *keywords])})"
         is_plain = is_ufunc or node.kind != FLOAT or node.op.outputs > 1
         return text if is_plain else f"as_float({text})"
 

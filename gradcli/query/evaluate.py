@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound=Answer)
 
-# -- Queries over large arrays, from how many entries on: by a plan -------------------------------
+# -- Queries over large arrays, from how many entries on: by a plan, in blocks --------------------
 
 
 _LARGE = 1 << 17  # entries of an array
@@ -70,7 +70,7 @@ def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
 def by_plan(
     scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options
 ) -> tuple[Any, dict[str, Any]]:
-    """Value and gradients by a plan: memory holds inputs and results, and results may
+    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may
     lie in files.
 
     seed      the cotangent of the root; ones, if None

@@ -12,7 +12,6 @@ from gradcli.errors import GradcliError, ParseError, UsageError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from gradcli.language.tree import ParsedProgram
     from gradcli.ops.calling.prefixes import Dialect
     from gradcli.plans.backend import Backend
     from gradcli.query.evaluate import Script
@@ -351,20 +350,3 @@ def export(
     arguments.pop("to")
     found = _answers(export, arguments, answer, check=False)
     return file_of(target_of(to), found)
-
-
-def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:
-    """The statements of a program as a tree.
-
-    Raises a `GradcliError` at the first one that cannot be read.
-    """
-    from gradcli.language.run import statements
-    from gradcli.language.tree import ParsedProgram
-    from gradcli.query.bindings import option_of, text_of
-
-    program = ParsedProgram()
-    for statement in statements(text_lines(text_of(text)), None, option_of("limits", limits)):
-        if isinstance(statement, GradcliError):
-            raise statement
-        program.statements.append(statement)
-    return program

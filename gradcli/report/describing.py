@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gradcli.errors import text_lines
-from gradcli.inert import clip_text, inert_lines, one_line, printable, uri
+from gradcli.inert import clip_text, inert_lines, one_line, printable
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome, identity_of
 from gradcli.report.records import Failure, Record
@@ -92,32 +91,6 @@ def repository(folder: Path) -> Path | None:
     """
     above = (folder, *folder.parents)
     return next((place for place in above if os.path.exists(place / ".git")), None)
-
-
-def address_of(place: Place) -> str | None:
-    """Return where the server of a CI system shows the lines, if it says enough for that."""
-    told = os.environ.get
-    for base, commit, between in (
-        (f"{told('GITHUB_SERVER_URL')}/{told('GITHUB_REPOSITORY')}/blob", told("GITHUB_SHA"), "-L"),
-        (f"{told('CI_PROJECT_URL')}/-/blob", told("CI_COMMIT_SHA"), "-"),
-    ):
-        if (
-            commit
-            and _SERVER.fullmatch(base)
-            and place.path is not None
-            and not place.path.startswith("/")
-            and ":" not in place.path
-        ):
-            last = (
-                f"{between}{place.end_line}"
-                if place.end_line and place.end_line != place.line
-                else ""
-            )
-            return f"{base}/{uri(commit)}/{uri(place.path)}#L{place.line}{last}"
-    return None
-
-
-_SERVER = re.compile(r"https?://[\w.:-]+(/[\w.~-]+)+", re.ASCII)
 
 
 def fingerprint(outcome: Outcome) -> str:

@@ -13,7 +13,6 @@ from gradcli.inert import (
     inert_lines,
     markdown_block,
     markdown_code,
-    markdown_link,
     one_line,
     printable,
     workflow_command,
@@ -21,7 +20,6 @@ from gradcli.inert import (
 from gradcli.report.data import id_text
 from gradcli.report.describing import (
     Place,
-    address_of,
     block,
     id_of,
     location,
@@ -146,11 +144,13 @@ class MarkdownReport(Report):
 
     def finding(self, outcome: Outcome) -> _Finding:
         record = outcome.record
-        where = markdown_link(
-            markdown_code(location(outcome, in_repository=True), 300), address_of(place_of(outcome))
+        texts = (
+            (id_text(record.id), 100),
+            (location(outcome, in_repository=True), 300),
+            (record.expr, 200),
+            (outcome.why, 300),
         )
-        texts = ((id_text(record.id), 100), (record.expr, 200), (outcome.why, 300))
-        id, expr, why = (markdown_code(text, limit) for text, limit in texts)
+        id, where, expr, why = (markdown_code(text, limit) for text, limit in texts)
         full = markdown_block(block(replace(outcome, repeat=None)))
         if outcome.repeat is not None:
             full += "\n" + markdown_block(

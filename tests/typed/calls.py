@@ -67,7 +67,7 @@ gradcli.evaluate("x", 1.0)  # error
 verdict: Verdict = record.check.verdict
 grave: bool = verdict >= Verdict.KINK and verdict != "mismatch" and verdict < "mismatch"
 try:
-    gradcli.parse("x +")
+    gradcli.evaluate("x +")
 except ParseError as error:
     told: str = error.render()
 except GradcliError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from golden.answers import ask
-from helpers import differences
+from helpers import differences, parsed
 
 import gradcli
 from gradcli.errors import GradcliError
@@ -26,7 +26,7 @@ def tree_differs(text: str) -> str | None:
     Python's own.
     """
     wanted = by_python(text)
-    found = by_gradcli(gradcli.parse(text))
+    found = by_gradcli(parsed(text))
     return None if found == wanted else f"{text!r} is read as\n{found}, and by Python as\n{wanted}"
 
 

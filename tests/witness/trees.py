@@ -86,9 +86,9 @@ def _python(node: ast.expr) -> Form:
     raise TypeError(ast.dump(node))
 
 
-def by_gradcli(program: Any) -> list[Form]:
-    """The statements of a parsed program (`gradcli.parse`)."""
-    return [_statement(statement) for statement in program.statements]
+def by_gradcli(parsed: list[Any]) -> list[Form]:
+    """The statements of a program."""
+    return [_statement(statement) for statement in parsed]
 
 
 def _statement(statement: Any) -> Form:

@@ -14,12 +14,13 @@ from typing import Any
 from gradcli.cli.inputs import Inputs, is_stream
 from gradcli.errors import UsageError
 from gradcli.files.settings import Settings
-from gradcli.functions.listed import sources_of
+from gradcli.functions.places import is_installed
 from gradcli.storage.whole_files import real
 
 _DATA = re.compile(
     rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])"""
 )  # in programs and records
+_CODE = (".py", ".so", ".pyd")  # the last two are compiled
 _LARGEST = 1 << 24  # bytes of a file that is looked through for the names of data
 
 
@@ -37,6 +38,11 @@ class Changes:
         changed = self._git("diff", "--no-renames", "--name-only", "-z", commit, "--")
         known = self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
         self.changed, self.known = {*changed.split("\0")}, {*known.split("\0")}
+        others = self._git("ls-files", "-z", "--others", "--", *(f"*{end}" for end in _CODE))
+        self.code_has_changed = any(
+            name.endswith(_CODE) and not is_installed(str(self.root / name))
+            for name in (*self.changed, *others.split("\0"))
+        )
 
     def of(self, paths: Iterable[Path]) -> bool:
         """Return whether one of these files has changed, came or went; files outside of the
@@ -94,9 +100,7 @@ class Changes:
         ]
 
     def functions(self, settings: Settings, folder: Path) -> list[int]:
-        """The numbers of the functions whose sources or data have changed; all, where the settings
-        have.
-        """
+        """The numbers of the functions that may have changed; all, where the settings have."""
         anew = self._is_judged_anew(settings)
         return [
             n
@@ -105,16 +109,21 @@ class Changes:
         ]
 
     def function(self, names: Iterable[str | None], texts: Iterable[str], folder: Path) -> bool:
-        """Return whether the sources of a function, or the data that it is called with, have
-        changed.
+        """Return whether any Python file of the repository has changed, or the data that a function
+        is called with; a function that is not of the repository counts as changed.
         """
-        files = {
-            path for name in names if name for path in sources_of(name.partition(":")[0], folder)
-        }
-        return self.of(
-            files
-            | {folder / text.partition("=@")[2].partition(":")[0] for text in texts if "=@" in text}
+        modules = [name.partition(":")[0].replace(".", "/") for name in names if name]
+        return (
+            self.code_has_changed
+            or not all(map(self._has_module, modules))
+            or self.of(
+                folder / text.partition("=@")[2].partition(":")[0] for text in texts if "=@" in text
+            )
         )
+
+    def _has_module(self, path: str) -> bool:
+        ends = f"/{path}.py", f"/{path}/__init__.py"
+        return any(f"/{name}".endswith(ends) for name in self.known)
 
     def _reads_changed(self, path: str) -> bool:
         file = Path(path)

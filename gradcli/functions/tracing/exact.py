@@ -19,7 +19,7 @@ from gradcli.check.rounding import error_bounds, is_unsure, roots_each_way
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
 from gradcli.functions.precision import Format, bounded_in, epsilon_of, room_at_zeros, room_of
-from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays, new_tensors
+from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays
 from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -127,7 +127,7 @@ class Exact:
             room = (
                 None
                 if claims.narrow is None
-                else room_of(root, leaves, scope.values, grad, claims.narrow, self.trace.kinds_of)
+                else room_of(root, leaves, scope.values, grad, claims.narrow)
             )
 
             def decide(rooms: Mapping[str, np.ndarray]) -> Check:
@@ -415,10 +415,12 @@ def _runs_of(subject: Subject, by: str | None) -> list[Run]:
         return [_jax(subject)]
     if by == OF_TENSORS:
         return [lambda tensors, _: subject(instead=tensors)]
-    run, making = (_torch(subject), new_tensors) if by == "torch" else (_numpy(subject), new_arrays)
+    if by == "torch":
+        return [_torch(subject)]
+    run = _numpy(subject)
 
     def with_new_arrays(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
-        with making(passage):  # arrays that the function makes can hold what is traced
+        with new_arrays(passage):  # arrays that the function makes can hold what is traced
             return run(tensors, passage)
 
     return [with_new_arrays, run]

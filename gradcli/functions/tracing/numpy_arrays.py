@@ -8,15 +8,13 @@ its passage is told.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.dtypes import FLOATS
@@ -198,8 +196,8 @@ def _plain(value: Any) -> Any:
 # traced.
 #
 # An array of NumPy's cannot hold it. So while a function runs, NumPy's makers of new arrays give
-# traced ones to the code that is asked about (and to no library), and PyTorch's give tensors of
-# ours; code that wants the library's own raises, and runs again without this.
+# traced ones to the code that is asked about (and to no library); code that wants NumPy's own
+# raises, and runs again without this.
 
 
 _EMPTY = (
@@ -214,7 +212,6 @@ _EMPTY = (
     "eye",
     "identity",
 )
-_OF_TORCH = ("zeros", "ones", "empty", "full", "eye")
 _OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
@@ -226,17 +223,16 @@ def new_arrays(passage: Passage) -> Iterator[None]:
     makers = {name: partial(_empty, passage) for name in _EMPTY} | {
         name: partial(_of_others, passage) for name in _OF_OTHERS
     }
-    with _replace_makers(np, makers):
+    before = {name: getattr(np, name) for name in makers}
+    theirs = _Theirs()
+    for name, function in before.items():
+        setattr(np, name, wraps(function)(makers[name](function, theirs)))
+    try:
         yield
-
-
-@contextmanager
-def new_tensors(_: Passage) -> Iterator[None]:
-    """While it lasts, tensors of floats that code of theirs makes by PyTorch's functions
-    are ours.
-    """
-    with _replace_makers(import_module("torch"), dict.fromkeys(_OF_TORCH, _tensor)):
-        yield
+    finally:
+        theirs.lasts = False  # a module that was imported meanwhile may have kept what was there
+        for name, function in before.items():
+            setattr(np, name, function)
 
 
 class _Theirs:
@@ -253,24 +249,6 @@ class _Theirs:
             and is_theirs(frame.f_code.co_filename)
             and name_called(frame.f_code, frame.f_lasti) == name
         )
-
-
-Maker = Callable[[Callable[..., Any], _Theirs], Callable[..., Any]]
-
-
-@contextmanager
-def _replace_makers(module: Any, makers: Mapping[str, Maker]) -> Iterator[None]:
-    """While it lasts, functions of a module are others."""
-    before = {name: getattr(module, name) for name in makers}
-    theirs = _Theirs()
-    for name, function in before.items():
-        setattr(module, name, wraps(function)(makers[name](function, theirs)))
-    try:
-        yield
-    finally:
-        theirs.lasts = False  # a module that was imported meanwhile may have kept what was there
-        for name, function in before.items():
-            setattr(module, name, function)
 
 
 def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
@@ -305,17 +283,6 @@ def _of_others(
         if function.__name__ == "array" and keywords.get("copy", True):
             found = np.copy(found)
         return found if dtype is None or found.dtype == dtype else found.astype(dtype)
-
-    return make
-
-
-def _tensor(function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
-    def make(*arguments: Any, **keywords: Any) -> Any:
-        found = function(*arguments, **keywords)
-        if not found.is_floating_point() or found.requires_grad or not theirs(function.__name__):
-            return found
-        numbers = of_torch(found)
-        return Tensor(np.zeros_like(numbers) if function.__name__ == "empty" else numbers)
 
     return make
 

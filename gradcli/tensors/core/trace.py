@@ -43,7 +43,6 @@ class Trace:
         self.further: set[np.dtype[Any]] = (
             set()
         )  # dtypes that were computed in and not seen, as under PyTorch's autocast
-        self._met: dict[Expr, set[np.dtype[Any]]] = {}
         self._alive: list[Tensor] = []
         self._nodes: dict[
             int, tuple[Expr, int]
@@ -105,17 +104,8 @@ class Trace:
         """The dtypes that were met."""
         return {tensor.array.dtype for tensor in self._alive} | self.further
 
-    @property
-    def kinds_of(self) -> Mapping[Expr, set[np.dtype[Any]]]:
-        """The dtypes that each node was met in; none of a trace in few bits, or under autocast,
-        where they are not the code's own.
-        """
-        wide = all(self._met[leaf] == {np.dtype(np.float64)} for leaf in self.leaves.values())
-        return self._met if wide and not self.further else {}
-
     def _remember(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)
-        self._met.setdefault(node, set()).add(tensor.array.dtype)
         self._nodes[id(tensor)] = node, tensor._version_counter[0]
         if tensor.node is not None:
             self._behind.setdefault(tensor.node, node)  # what a node has made stays what it was
