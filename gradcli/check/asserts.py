@@ -276,7 +276,7 @@ def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) 
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
     """Prove a relation entry by entry, or refute it."""
-    from gradcli.reference.ranges.cells import Region
+    from gradcli.reference.ranges.region import Region
     from gradcli.reference.ranges.search import Proof
 
     told.holds = True

@@ -157,10 +157,10 @@ def _of_range(
     """
     for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
         said = f"the {word} end of {what}"
-        if side.beyond is not None:
-            yield BoundNote("limit", {}, f"{said} is too large for floats: {side.beyond}")
-        elif side.end is not None and math.isinf(side.end):
-            if all(note.kind != "pole" for note in known):
+        if side.end is not None and math.isinf(side.end):
+            if side.tight:
+                yield BoundNote("limit", {}, f"{said} is too large for floats")
+            elif all(note.kind != "pole" for note in known):
                 where = dict(zip(names, side.box, strict=True))
                 yield BoundNote("pole", where, f"no bound of {what} from {way} is known")
         elif not side.tight:

@@ -28,7 +28,7 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
-    from gradcli.reference.ranges.cells import Region
+    from gradcli.reference.ranges.region import Region
     from gradcli.reference.ranges.search import Function, Place
 
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
@@ -73,7 +73,7 @@ def hold_over(
         raise ShapeError(
             "--over holds derivatives by numbers; a name is an array", help="list numbers: --wrt x"
         )
-    from gradcli.reference.ranges.cells import Region
+    from gradcli.reference.ranges.region import Region
 
     total = sum_(root) if root.shape else root
     points = {
@@ -121,13 +121,13 @@ class Subjects:
         """
         from gradcli.reference.algebra import Unsupported
         from gradcli.reference.ranges.intervals import thin
-        from gradcli.reference.ranges.search import Proof, value_near
+        from gradcli.reference.ranges.search import Proof, value_at
 
         region = self.region
 
         def refutes(point: Sequence[float]) -> bool:
             """Tell whether the computed number is off the reference by more than rounding."""
-            reference, computed = value_near(truth, thin(point), region.box), self._at(left, point)
+            reference, computed = value_at(truth, thin(point)), self._at(left, point)
             if reference is None or not np.isfinite(computed):
                 return False
             low, high = map(float, reference.ends)
@@ -152,24 +152,10 @@ class Subjects:
             worst = Worst((), self._at(left, point), self._at(right, point), at)
         if box is None or found.holds is not None:
             return _VERDICTS[found.holds], worst, found.reason
-        reasons = [] if found.reason is None else self._holes()
-        if not reasons:
-            equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
-            open_ = box_text({name: box[i] for name, i in moving.items()})
-            reasons = [f"{equal}open for {open_}", *([found.reason] if found.reason else [])]
+        equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
+        open_ = box_text({name: box[i] for name, i in moving.items()})
+        reasons = [f"{equal}open for {open_}", *filter(None, [found.reason])]
         return Verdict.UNDETERMINED, worst, "; ".join(reasons)
-
-    def _holes(self) -> list[str]:
-        """The places of the box at which the function has no value, in words."""
-        from gradcli.reference.ranges.search import Function
-
-        scope, names = self.scope, [leaf.payload.name for leaf in self.variables]
-        function = Function(self.root, self.variables, scope.values, scope.precision)
-        notes = place_notes(scope, function, function.find_places(), names)
-        moving = [
-            note._replace(where={name: note.where[name] for name in self.over}) for note in notes
-        ]
-        return [note.text_with_place for note in moving if note.kind in ("domain", "pole")]
 
     def _at(self, node: Expr, point: Sequence[float]) -> float:
         given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import flint
-from flint import acb, arb, fmpq
+from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ball import REAL, Real
@@ -267,11 +267,8 @@ def _gamma(x: Interval) -> Found:
             x,
             *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]),
         )
-    if not x.is_finite or x.ball.contains_integer():
-        return Found(EVERYTHING, POLE)
-    mirrored = _gamma(Interval(ONE, ONE) - x).interval
-    assert mirrored is not None
-    return Found((mirrored * Interval.around(x.ball.sin_pi() / arb.pi())).inverse())
+    at_pole = not x.is_finite or x.ball.contains_integer()
+    return Found(EVERYTHING, POLE if at_pole else None)
 
 
 def _loggamma(x: Interval) -> Found:
@@ -283,14 +280,6 @@ def _loggamma(x: Interval) -> Found:
         if is_known
         else EVERYTHING
     )
-
-
-def _polygamma(order: Interval, x: Interval) -> Found:
-    """The derivatives of digamma, which rises between its poles."""
-    if not x.is_finite or (x.low <= 0 and x.ball.contains_integer()):
-        return Found(EVERYTHING, POLE)
-    ends = map(arb.digamma, x.ends) if order.is_zero else [acb(x.ball).polygamma(order.low).real]
-    return Found(Interval.around(*ends))
 
 
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
@@ -317,24 +306,18 @@ def _powers(x: Interval, y: Interval) -> Found:
     if x.low < 0:
         nowhere = x.high < 0 and y.is_finite and y.high.floor() < y.low
         return Found(None if nowhere else EVERYTHING, DOMAIN)
-    return Found(_positive_powers(x, y), POLE if x.low == 0 and y.low < 0 else None)
-
-
-def _positive_powers(x: Interval, y: Interval) -> Interval:
-    """Powers of numbers from 0 on, which are monotone along both axes, so that the ends are at
-    corners.
-    """
+    # of numbers from 0 on: monotone along both axes, so that the ends are at corners
     corners = [power(a, b) for a in x.ends for b in y.ends]
-    return Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
+    found = Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
+    return Found(found, POLE if x.low == 0 and y.low < 0 else None)
 
 
 def _angle(y: Interval, x: Interval) -> Found:
-    """atan2: monotone along both axes but across the negative half of the x-axis."""
+    """atan2, which jumps across the negative half of the x-axis."""
     across = x.low <= 0 and 0 in y and (y.low < 0 or x.high >= 0)
     if across or not x.is_finite or not y.is_finite:
         return Found(Interval(-high(arb.pi()), high(arb.pi())), JUMP)
-    rows, columns = ([*side.ends, ZERO] if 0 in side else side.ends for side in (y, x))
-    return Found(Interval.around(*[arb.atan2(b, a) for a in columns for b in rows]))
+    return Found(Interval.around(arb.atan2(y.ball, x.ball)))
 
 
 def _floor(x: Interval) -> Found:
@@ -345,9 +328,8 @@ def _floor(x: Interval) -> Found:
 _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
 _SHAPES: dict[str, Callable[..., Found]] = {
     **{name: partial(_by_pieces, REAL[name]) for name in _MONOTONE.split()},
-    "lambertw": partial(_by_pieces, Real("lambertw", arb.lambertw, -(arb(-1).exp()))),
     "cosh": lambda x: _by_pieces(REAL["cosh"], x, *([ONE] if 0 in x else [])),
-    "gamma": _gamma, "loggamma": _loggamma, "polygamma": _polygamma,
+    "gamma": _gamma, "loggamma": _loggamma,
     "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
     "pow": _powers, "atan2": _angle, "floor": _floor,
     "nan": lambda: Found(None, DOMAIN), "inf": lambda: Found(None, POLE), "-inf": lambda: Found(None, POLE),

@@ -12,7 +12,6 @@ wherever it has a value.
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -34,11 +33,9 @@ from gradcli.reference.ranges.cells import (
     UNIT,
     Call,
     Cell,
-    Ends,
     Evaluation,
     Named,
     Product,
-    Region,
     Sum,
 )
 from gradcli.reference.ranges.intervals import (
@@ -59,6 +56,7 @@ from gradcli.reference.ranges.intervals import (
     thin,
     with_side,
 )
+from gradcli.reference.ranges.region import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
@@ -69,7 +67,6 @@ _POLISHED = 2.0**-58
 _PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 _ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken for it
 _SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
-_DIGITS = 6  # of an end that is no float
 _WORK = 240_000  # cells that are evaluated for one range
 _BROKEN = {DOMAIN, POLE, JUMP}  # where a cell is not continuous
 
@@ -91,20 +88,10 @@ class Node:
     halves: list[Node] | None = None
 
 
-def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
-    """The value at a point of a box, or those close to it: a derivative may be known all around a
-    point only.
-    """
-    around = tuple(
-        x & Interval.around(p.low - size, p.low + size)
-        for x, p in zip(box, point, strict=True)
-        for size in [(x.high - x.low) * arb(_CLOSE)]
-    )
-    for part in (point, around):
-        value = Evaluation(cell.cells, part).value(cell)
-        if value.interval and not value.kinds & {*GAPS, JUMP}:
-            return value.interval
-    return None
+def value_at(cell: Cell, point: Box) -> Interval | None:
+    """The value at a point, if it has one there and does not jump."""
+    value = Evaluation(cell.cells, point).value(cell)
+    return None if value.kinds & {*GAPS, JUMP} else value.interval
 
 
 class Side(NamedTuple):
@@ -114,14 +101,12 @@ class Side(NamedTuple):
     tight  whether it is as close to the true one as was asked for
     point  where it is attained, to many digits, if that was found
     box    where the furthest value may be
-    beyond the end in digits, where it is finite and no float is as large
     """
 
     end: float | None
     tight: bool = True
     point: list[float] | None = None
     box: Sequence[Ends] = ()
-    beyond: str | None = None
 
 
 class Search:
@@ -142,7 +127,7 @@ class Search:
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self._look(box)
         for corner in corners(box):
-            self._reach(value_near(cell, corner, box), corner)
+            self._reach(value_at(cell, corner), corner)
 
     def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is
@@ -177,8 +162,8 @@ class Search:
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
-        polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
         stuck, before = 0, None
+        polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
             tight, done = self._is_tight(bound, sign, arb(width))
@@ -190,10 +175,8 @@ class Search:
                 or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
             ):
                 end = 0.0 - sign * below(-sign * bound)
-                finite = bool(bound.is_finite())
-                beyond = bound.str(_DIGITS, radius=False) if finite and math.isinf(end) else None
                 point = self._attained(bound, sign, node.box)
-                return Side(end, tight, point, [x.floats for x in node.box], beyond)
+                return Side(end, tight, point, [x.floats for x in node.box])
         return Side(None)
 
     def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
@@ -201,12 +184,11 @@ class Search:
         looked at, and the roundest of the box that the bound is that of.
         """
         roundest = thin(x.round_numbers[0] for x in box)
-        self._reach(value_near(self.cell, roundest, self.root.box), roundest)
+        self._reach(value_at(self.cell, roundest), roundest)
         if not self.best:
             return None
         value, point = self.best[sign]
-        size = max(abs(value), min(abs(self.best[-sign][0]), arb(_SMALL)))
-        found = bool(sign * bound - value <= size * arb(_ATTAINED))
+        found = bool(sign * bound - value <= max(abs(value), arb(_SMALL)) * arb(_ATTAINED))
         return [float(x.low) + 0.0 for x in point] if found else None
 
     def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
@@ -246,7 +228,7 @@ class Search:
         if node.interval is None:
             return node
         node.point = thin(x.middle for x in box)
-        node.inside = value_near(self.cell, node.point, box)
+        node.inside = value_at(self.cell, node.point)
         if self.slopes and not node.kinds & _BROKEN:
             slopes = {
                 k: here.value(slope).interval or EVERYTHING
@@ -401,25 +383,21 @@ class Function(Region):
         """A side that ends at the roundest numbers near its ends beyond which nothing is the
         matter.
         """
-        whole, (a, b) = self.box[k], box[k].ends
-        size = whole.high - whole.low
+        a, b = box[k].ends
+        size = self.box[k].high - self.box[k].low
         room, near = size * _FINEST_PLACE * 4, size * _POINT
 
-        def is_in(first: arb, last: arb) -> bool:
-            part = Interval(max(low(first), whole.low), min(high(last), whole.high))
-            return bool(part.low <= part.high) and bool(
-                self._kinds(cells, with_side(box, k, part))[0]
-            )
+        def is_clear(first: arb, last: arb) -> bool:
+            part = with_side(box, k, Interval(low(first), high(last)))
+            return bool(first > last) or not self._kinds(cells, part)[0]
 
-        def roundest(first: arb, last: arb, fits: Callable[[arb], bool]) -> arb | None:
-            return next(filter(fits, map(arb, Interval(first, last).round_numbers)), None)
+        def roundest(first: arb, last: arb, fits: Callable[[arb], bool], end: arb) -> arb:
+            return next(filter(fits, map(arb, Interval(first, last).round_numbers)), end)
 
-        if b < a + room:  # one number may be the place
-            begin = end = roundest(a, b, lambda p: is_in(p - near, p + near))
-        else:
-            begin = roundest(a, a + room, lambda p: not is_in(a, p - near))
-            end = roundest(b - room, b, lambda p: not is_in(p + near, b))
-        return Interval(a if begin is None else begin, b if end is None else end)
+        return Interval(
+            roundest(a, min(b, a + room).mid(), lambda p: is_clear(a, p - near), a),
+            roundest(max(a, b - room).mid(), b, lambda p: is_clear(p + near, b), b),
+        )
 
 
 def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
@@ -442,10 +420,9 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
 
 _WORK_OF_PROOF = 100_000  # cells that are evaluated for one relation
 # to find the parts of a box in which algebra proves an equality, and points at which it does not
-# hold: of smooth functions and of others
-_WORK_FOR_PARTS, _WORK_FOR_BRANCHES = 4_000, 60_000
+# hold
+_WORK_FOR_PARTS = 60_000
 _SMALL_PART = 2.0**-30  # of the sides of these parts
-_MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
 
 Point = list[float]
 
@@ -495,27 +472,25 @@ class Proof:
         defined  whether a point without a value leaves it open, and refutes nothing
         """
         search = Search(cell, self.box, natural=defined)
-        doubts, points = 0, [thin(x.middle for x in self.box), *corners(self.box)]
+        points = [thin(x.middle for x in self.box), *corners(self.box)]
         for bottom, node in search.worst(-1, GAPS):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
             finest = _SMALL_PART if defined else _CLOSE
-            spent = doubts > _MOST_DOUBTS or search.is_spent(work, node, finest)
+            spent = search.is_spent(work, node, finest)
             if spent:
                 points.append(thin(x.round_numbers[0] for x in node.box))
             for point in points or [thin(x.middle for x in node.box)]:
-                x = value_near(cell, point, self.box)
+                x = value_at(cell, point)
                 refuted = not (defined or self.kinks)
                 if x is not None:
                     refuted = bool(x.high < 0 or (strictly and x.high <= 0))
                 at = [float(side.middle) for side in point]
                 if refuted and self.confirmed(at):
                     return Outcome(False, at)
-                doubts += refuted and x is not None
             if spent:
-                reason = "the sides differ there by less than rounding" if doubts else None
-                if defined and node.kinds & GAPS:
-                    reason = "the sides have no value there"
+                is_gap = defined and node.kinds & GAPS
+                reason = "the sides have no value there" if is_gap else None
                 return Outcome(None, None, [x.floats for x in node.box], reason)
             points = []
         return Outcome(True)
@@ -538,9 +513,7 @@ class Proof:
     def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
         """Prove that a cell is defined all over the box, and zero."""
         off = self.cells.sum([(NOUGHT, cell), (-UNIT, abs(reduced))])
-        return self._positive(
-            off, defined=True, work=_WORK_FOR_PARTS if reduced.is_smooth else _WORK_FOR_BRANCHES
-        )
+        return self._positive(off, defined=True, work=_WORK_FOR_PARTS)
 
 
 # -- algebra

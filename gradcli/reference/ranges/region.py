@@ -1,0 +1,430 @@
+"""The maker of cells: each once, with like terms and like factors gathered, and all branches taken
+where there are some; and a program read over a box as cells, by the references of its operations.
+
+What is equal as a polynomial of cells is mostly one cell, and that is where intervals lose least:
+x - x is 0, and x*x never negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from flint import arb, fmpq
+
+from gradcli.graph.nodes import Expr
+from gradcli.ops.registry import find
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.ranges.cells import (
+    ANY,
+    EQUAL,
+    NOUGHT,
+    UNIT,
+    Branch,
+    Call,
+    Cell,
+    Choice,
+    Evaluation,
+    Factor,
+    Leaf,
+    Named,
+    Product,
+    Signs,
+    Sum,
+)
+from gradcli.reference.ranges.intervals import Box, Interval, precise, thin
+from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
+
+Ends = tuple[float, float]
+_SHARE = 0.3819  # of the sides of the box, for a point in it
+_MOST_RESULTS = 64  # of the branches of one operation
+_MOST_CHOICES = 5  # of a function, for each of which it has twice as many branches
+
+Made = TypeVar("Made", bound=Cell)
+
+
+class Parting(Unsupported):
+    """The sign of a cell that varies, and that has to be decided."""
+
+    def __init__(self, off: Cell, *sides: Signs) -> None:
+        super().__init__("a branch outside of any operation")
+        self.off, self.sides = off, sides
+
+
+class Cells(Algebra):
+    """Context that a record's reference receives where scalars are cells over a box.
+
+    whole      an evaluation over the box
+    somewhere  one at a point
+    work       how many cells were evaluated
+    """
+
+    overflows = False
+    zero: Cell
+    one: Cell
+
+    def __init__(self, box: Box) -> None:
+        self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
+        self._made: dict[Any, Any] = {}
+        self.all: list[Cell] = []
+        self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
+        self.work = 0
+        self.whole = Evaluation(self, box)
+        point = (
+            (x.low + (x.high - x.low) * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box)
+        )
+        self.somewhere = Evaluation(self, thin(point))
+        self._slopes: dict[Cell, dict[Cell, Cell]] = {}
+        self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
+        self.pi, self.euler = self.call("pi", None), self.call("euler", None)
+        self._infinite = {self.of(math.inf): 1, self.of(-math.inf): -1}
+
+    def _once(self, make: type[Made], *parts: Any) -> Made:
+        if (make, *parts) not in self._made:
+            self._made[make, *parts] = make(self, *parts)
+        found: Made = self._made[make, *parts]
+        return found
+
+    def of(self, x: Any) -> Cell:
+        """A cell as it is, a number exactly."""
+        if isinstance(x, Cell):
+            return x
+        value = x.item() if hasattr(x, "item") else x
+        exact = value if hasattr(value, "as_integer_ratio") else float(value)
+        if isinstance(exact, float) and not math.isfinite(exact):
+            return self.call(str(exact), None)
+        return self.number(fmpq(*exact.as_integer_ratio()))
+
+    mpf = of
+
+    def number(self, value: fmpq) -> Cell:
+        return self._once(Sum, value)
+
+    def leaf(self, place: int) -> Leaf:
+        return self._once(Leaf, place)
+
+    def call(self, name: str, function: Any, *args: Cell) -> Cell:
+        return self._once(Call, name, function, *args)
+
+    def name_cell(self, x: Cell) -> Cell:
+        return x if x.known is not None or isinstance(x, Leaf) else Named(self, (x,))
+
+    def choice(self, off: Cell, *sides: Branch) -> Cell:
+        """A choice between two results; the one itself where it is the only one."""
+        alike = all(side.result is sides[0].result for side in sides)
+        return sides[0].result if alike else self._once(Choice, off, *sides)
+
+    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
+        """The sum of multiples: sums in it are opened, and like terms gathered."""
+        constant = NOUGHT
+        terms: dict[Cell, fmpq] = {}
+        for coefficient, cell in parts:
+            constant += coefficient * cell.constant
+            for inner, term in cell.terms:
+                terms[term] = terms.get(term, NOUGHT) + coefficient * inner
+        left = sorted(
+            ((q, c) for c, q in terms.items() if q != 0 or c.partial),
+            key=lambda term: term[1].serial,
+        )
+        if constant == 0 and len(left) == 1 and left[0][0] == 1:
+            return left[0][1]
+        return self._once(Sum, constant, *left)
+
+    def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
+        """A number and a cell whose product is this one: the same cell for all multiples of it."""
+        leading = next((q for q, _ in cell.terms if q != 0), UNIT)
+        return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
+
+    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
+        """The product of powers: products in it are opened, and like factors gathered; numbers
+        become coefficients.
+        """
+        scale = UNIT
+        known: dict[Cell, Factor] = {}
+        pending = list(parts)[::-1]
+        while pending:
+            cell, exponent = pending.pop()
+            whole = exponent.q == 1
+            leading, rest = self.monic(cell) if whole else (UNIT, cell)
+            if cell.known is not None and whole and (cell.known != 0 or exponent > 0):
+                scale *= cell.known ** int(exponent.p)
+            elif leading != 1:
+                scale *= leading ** int(exponent.p)
+                pending.append((rest, exponent))
+            else:
+                plain = cell.known is not None and cell.known > 0
+                inner = cell.factors if whole else (Factor(cell, UNIT, root=not plain),)
+                for f in inner:
+                    before = known.get(f.base, Factor(f.base, NOUGHT))
+                    divides = before.divides or f.divides or (exponent < 0 and not plain)
+                    known[f.base] = Factor(
+                        f.base,
+                        before.exponent + f.exponent * exponent,
+                        divides,
+                        before.root or f.root,
+                    )
+        factors = [f for f in known.values() if f.matters]
+        if scale == 0:
+            factors = [f for f in factors if f.divides or f.root or f.base.partial]
+        return self.sum([(scale, self.of_factors(factors))])
+
+    def of_factors(self, factors: Sequence[Factor]) -> Cell:
+        if len(factors) == 1 and factors[0] == Factor(factors[0].base, UNIT):
+            return factors[0].base
+        ordered = sorted(factors, key=lambda f: f.base.serial)
+        return self._once(Product, *ordered) if factors else self.one
+
+    def raise_to(self, x: Cell, exponent: fmpq) -> Cell:
+        return self.product([(x, exponent)])
+
+    def floor(self, x: Any) -> Cell:
+        x = self.of(x)
+        return (
+            self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
+        )
+
+    def replace(self, root: Cell, known: Mapping[Cell, Cell], beside: bool = False) -> Cell:
+        """A cell made anew, with others in the places of those that are known.
+
+        beside  without the sides of choices that fill no space, which have no part in a derivative
+        """
+        found = dict(known)
+        for cell in root.order:
+            if cell in found:
+                continue
+            if beside and isinstance(cell, Choice) and len(cell.thick) < 2:
+                found[cell] = found[(cell.thick or cell.sides)[0].result]
+            elif (beside and isinstance(cell, Named)) or all(found[a] is a for a in cell.args):
+                found[cell] = cell
+            else:
+                found[cell] = cell.rebuilt(found)
+        return found[root]
+
+    # -- derivatives, which are known but for points that fill no space, such as the zeros of an
+    # analytic function that is not zero everywhere
+
+    def slope(self, y: Cell, x: Cell) -> Cell:
+        """The derivative of one cell by another: a variable, or a named value."""
+        y = self.replace(y, {}, beside=True)
+        found = self._slopes.setdefault(x, {x: self.one})
+        for cell in y.order:
+            if cell not in found:
+                found[cell] = (
+                    self.zero
+                    if all(found[a] is self.zero for a in cell.args)
+                    else cell.slope(found)
+                )
+        return found[y]
+
+    # -- branches
+
+    def compare(self, x: Cell, y: Cell, signs: Signs) -> Cell:
+        """1 where the sign of x - y is one of some, and else 0."""
+        a, b = (self._infinite.get(c, 0) for c in (x, y))
+        off = self.number(fmpq(a - b)) if a or b else x - y
+        return self.branching(lambda: self._holds(off, signs))
+
+    def branching(self, run: Callable[[], Any]) -> Cell:
+        """Return what a reference gives, with a choice wherever it branches."""
+        found = self.branch(run)
+        return self.of(found[()] if isinstance(found, np.ndarray) else found)
+
+    def branch(self, run: Callable[[], Any]) -> Any:
+        """Return what something gives, an array or several, joined of what both branches give
+        wherever it branches.
+        """
+        results = 0
+
+        def grow(known: dict[Cell, Signs]) -> Any:
+            nonlocal results
+            before, self._signs = self._signs, known
+            try:
+                found = run()
+            except Parting as parting:
+                off = parting.off
+                return self._join(
+                    off, parting.sides, [grow({**known, off: signs}) for signs in parting.sides]
+                )
+            finally:
+                self._signs = before
+            results += 1
+            if results > _MOST_RESULTS:
+                raise Unsupported("so many branches")
+            return found
+
+        return grow({})
+
+    def _join(self, off: Cell, signs: Sequence[Signs], results: Sequence[Any]) -> Any:
+        """The results of two branches as one, entry by entry."""
+        if isinstance(results[0], tuple):
+            return tuple(self._join(off, signs, parts) for parts in zip(*results, strict=True))
+        x, y = (np.asarray(part, dtype=object) for part in results)
+        if x.shape != y.shape:
+            raise Unsupported("a result whose shape depends on the variables")
+
+        def choose(*entries: Any) -> Cell:
+            return self.choice(off, *map(Branch, signs, map(self.of, entries)))
+
+        return np.asarray(cast(Any, np.frompyfunc)(choose, 2, 1)(x, y), dtype=object)
+
+    def decide(self, truth: Any) -> bool:
+        """One branch of a truth, and later the other. A number is true where it is not 0."""
+        return not self._holds(self._on_path(truth), EQUAL)
+
+    def _holds(self, off: Cell, signs: Signs) -> bool:
+        """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in
+        the other.
+        """
+        scale, off = self.monic(off)  # all multiples of a cell are one condition
+        if all(q == 0 for q, _ in off.terms):
+            return (off.constant > 0) - (off.constant < 0) in signs
+        signs = signs if scale > 0 else frozenset(-s for s in signs)
+        # on a face any sign is possible, which tells nothing of derivatives
+        on_face = any(self.whole.box[k].is_point for k in off.leaves)
+        possible = self._signs.get(off) or (ANY if on_face else self.whole.signs(off))
+        sides = possible & signs, possible - signs
+        if not all(sides):
+            return bool(sides[0])
+        # what has branches may be 0 on a region, which then is known
+        if EQUAL in sides and (piece := self.take_choices(off)) is not off:
+            return self._holds(piece, signs)
+        raise Parting(off, *sides)
+
+    def _on_path(self, x: Cell) -> Cell:
+        """The result of a choice on one of its sides, and later on the other."""
+        while isinstance(x, Choice):
+            x = x.sides[not self._holds(x.off, x.sides[0].signs)].result
+        return x
+
+    def take_choices(self, root: Cell) -> Cell:
+        """A cell with its choices made, each in a branch of its own; if they are many, as it is."""
+        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len(
+            {c.off for c in choices}
+        ) <= _MOST_CHOICES:
+            root = self.replace(root, {choices[-1]: self._on_path(choices[-1])})
+        for off in [off for off, signs in self._signs.items() if signs == EQUAL]:
+            if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable that is known there
+                leaf = off.terms[0][1]
+                root = self.replace(root, {leaf: leaf - off})
+        return root
+
+    # -- what references ask of a context
+
+    def isfinite(self, x: Any) -> bool:
+        return True
+
+    def isnan(self, x: Any) -> bool:
+        return False
+
+    def fsum(self, terms: Any) -> Cell:
+        return self.sum([(UNIT, self.of(x)) for x in terms])
+
+    def ceil(self, x: Any) -> Any:
+        return -self.floor(-self.of(x))
+
+    def sign(self, x: Any) -> Any:
+        return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
+
+    def extreme(self, which: str, row: list[Any]) -> Any:
+        best = row[0]
+        for x in row[1:]:
+            best = self.function(f"{which}imum", best, x)
+        return best
+
+    def __getattr__(self, name: str) -> Any:
+        """Any function of the catalogue, as references call it."""
+        try:
+            find(name)
+        except KeyError:
+            raise AttributeError(name) from None
+        return partial(self.function, name)
+
+    def partial(self, call: Call, place: int) -> Any:
+        """The derivative of a function by one of its arguments, which sympy knows."""
+        from gradcli.reference.symbolic.cells import partial
+
+        return partial(self, call, place)
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+        given = [None if a is None else self.of(a) for a in arguments]
+        if op.kind == "smooth":
+            from gradcli.reference.symbolic.cells import of_operation  # sympy
+
+            return of_operation(self, op, static, given)
+        try:
+            return self.branching(lambda: op.reference(self, *given, **static))
+        except AttributeError as error:
+            raise Unsupported(f"{op.name}: {error}") from None
+
+    def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its
+        branches.
+        """
+        if op.elementwise:
+            return self.elementwise(op, static, arrays)
+        return self.branch(lambda: super(Cells, self).apply(op, static, arrays))
+
+
+class Region(ReferenceTape):
+    """A box, and what is read of the program over it.
+
+    places   the nodes that are variables
+    origins  the nodes that cells were first made for
+    """
+
+    def __init__(
+        self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
+    ) -> None:
+        with precise():
+            self.box: Box = tuple(Interval(arb(low), arb(high)) for low, high in variables.values())
+            self.cells = Cells(self.box)
+            self.table = {
+                leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)
+            }
+        self.m = self.scalars = cast(Any, self.cells)
+        self.values, self.precision, self.zeros = values, precision, NO_ZEROS
+        self.places = {leaf: place for place, leaf in enumerate(variables)}
+        self.origins: dict[Cell, Expr] = {}
+
+    def read(self, *roots: Expr) -> list[Array]:
+        """Arrays of cells. Raises Unsupported."""
+        with precise():
+            return [Algebra.map(self.cells.of, self.run(root)) for root in roots]
+
+    def number(self, root: Expr) -> Cell:
+        """A result, or the sum of the entries of one, as a cell. Raises Unsupported."""
+        (found,) = self.read(root)
+        with precise():
+            return self.cells.fsum(np.ravel(found))
+
+    def slope(self, cell: Cell, place: int) -> Cell:
+        """The derivative of a cell by a variable."""
+        with precise():
+            return self.cells.slope(cell, self.cells.leaf(place))
+
+    def leaf(self, node: Expr) -> Array:
+        return exact_array(self.cells, self.values[node], node.kind)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        before = len(self.cells.all)
+        found = self.cells.apply(op, node.static, operands)
+        self.origins |= dict.fromkeys(self.cells.all[before:], node)
+        return found
+
+    def alias(self, node: Expr, x: Array) -> Array:
+        return Algebra.map(lambda v: self.cells.name_cell(self.cells.of(v)), x)
+
+    def detach(self, node: Expr, x: Array) -> Array:
+        if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):
+            raise Unsupported("a detached value, whose slopes are not those of its values")
+        return x
+
+    def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
+        total = self.cells.fsum(
+            self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True)
+        )
+        return Algebra.map(lambda v: self.cells.slope(total, self.cells.of(v)), x)
