@@ -8,7 +8,6 @@ file is collected.
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -102,23 +101,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if isinstance(seed, int):
         metafunc.fixturenames.append("gradcli_seed")
         metafunc.parametrize("gradcli_seed", [seed], ids=[f"seed {seed}"])
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A test that is made of a function has no lines of its own to show: its failure is the
-    report.
-    """
-    outcome: Any = yield
-    testing = sys.modules.get("gradcli.functions.testing")
-    made = hasattr(getattr(item, "function", None), "gradcli_seed")
-    if (
-        testing is not None
-        and made
-        and call.excinfo is not None
-        and isinstance(call.excinfo.value, testing.GradientError)
-    ):
-        outcome.get_result().longrepr = str(call.excinfo.value)
 
 
 @pytest.fixture
