@@ -1,12 +1,9 @@
-"""Tests of gradients in pytest: made of functions, by the fixture, of what the settings list, and
-at points that hypothesis draws.
-"""
+"""Tests of gradients in pytest: made of functions, by the fixture, and of what the settings list."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,11 +11,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from conftest import plain_environment
-from hypothesis import Phase, find, given, settings
-from hypothesis import strategies as st
-
-from gradcli.errors import GradcliError
-from gradcli.testing.strategies import arrays_like, points
 
 MADE = """
 import numpy as np
@@ -173,87 +165,3 @@ def test_functions_of_the_settings(tmp_path: Path) -> None:
 def test_settings_without_functions_are_no_tests(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nrtol = 1e-3\n", "utf-8")
     assert run(tmp_path).returncode == 5
-
-
-# -- hypothesis
-# --------------------------------------------------------------------------------------------------------------
-
-QUICK = settings(deadline=None, max_examples=50, database=None, derandomize=True)
-
-
-@QUICK
-@given(arrays_like(np.zeros((2, 3), np.float32), 0.5, 2.0))
-def test_arrays_like_another(x: Any) -> None:
-    assert (x.shape, x.dtype) == ((2, 3), np.float32)
-    assert ((x >= 0.5) & (x <= 2.0)).all()
-
-
-def of_domain(x: Any, y: Any) -> Any:
-    return np.sum(np.log(x)) + np.sqrt(1 - y**2)
-
-
-@QUICK
-@given(points(of_domain, x=np.zeros(4), y=1.0))
-def test_points_are_of_the_domain(at: dict[str, Any]) -> None:
-    assert list(at) == ["x", "y"]
-    assert isinstance(at["y"], float)
-    assert (at["x"] > 0).all()
-    assert abs(at["y"]) < 1
-
-
-def of_lengths(a: Any, x: Any, labels: Any, name: str) -> Any:
-    assert name == "kept"
-    return np.sum((a @ x)[labels] ** 2)
-
-
-@QUICK
-@given(points(of_lengths, a=np.zeros((3, 3)), x=np.zeros(3), labels=np.array([0, 0]), name="kept"))
-def test_arrays_keep_the_lengths_that_they_have_in_common(at: dict[str, Any]) -> None:
-    n = len(at["x"])
-    assert (at["a"].shape, at["name"]) == ((n, n), "kept")
-    assert at["labels"].dtype.kind == "i"
-
-
-SMALLEST: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[dict[str, Any]], bool], dict[str, Any]]] = {
-    "one entry, round": (lambda x: np.sum(x**2), {"x": np.zeros((3, 2))}, lambda at: bool((at["x"] > 1.5).any()), {"x": [[2.0]]}),
-    "a tenth": (lambda x: np.sum(x**2), {"x": 1.0}, lambda at: 0.15 < at["x"] < 0.45, {"x": 0.2}),
-    "both arrays": (
-        lambda x, y: np.sum(x * y), {"x": np.zeros(4), "y": np.zeros(4)}, lambda at: len(at["x"]) > 1, {"x": [0.0] * 2, "y": [0.0] * 2},
-    ),
-    "a length that the function wants": (lambda x: x[3], {"x": np.zeros(4)}, lambda at: at["x"][3] > 0.5, {"x": [0.0, 0.0, 0.0, 1.0]}),
-    "a strategy of one's own": (lambda x, n: x * n, {"x": 1.0, "n": st.integers(1, 9)}, lambda at: at["n"] > 4, {"x": 0.0, "n": 5}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("function", "like", "fails", "smallest"), SMALLEST.values(), ids=SMALLEST)
-def test_what_fails_shrinks(function: Any, like: Any, fails: Any, smallest: dict[str, Any]) -> None:
-    quick = settings(
-        deadline=None,
-        max_examples=500,
-        database=None,
-        derandomize=True,
-        phases=[Phase.generate, Phase.shrink],
-    )
-    found = find(points(function, **like), fails, settings=quick)
-    assert {name: np.asarray(value).tolist() for name, value in found.items()} == smallest
-
-
-REFUSED = {
-    "no arguments": (lambda: points(np.sum), "points: the function needs its arguments"),
-    "an argument too much": (lambda: points(lambda x: x, x=1.0, y=2.0), "the function cannot be "
-    "called with x, y: too many positional "
-                             "arguments"),
-    "another order": (lambda: points(lambda x, y: x, y=1.0, z=2.0), "the argument 'y' stands "
-    "where the function takes 'x'"),
-    "no floats": (lambda: arrays_like(np.array([1, 2])), "arrays_like takes a float or an array "
-    "of floats, not ndarray"),
-    "no range": (lambda: arrays_like(1.0, 2.0, 2.0), "arrays_like: low must be below high, not "
-    "2.0 and 2.0"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("ask", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_strategies_refuse(ask: Callable[[], Any], message: str) -> None:
-    with pytest.raises(GradcliError) as caught:
-        ask()
-    assert caught.value.message == message

@@ -80,7 +80,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     "torch": ("tensors.torch.namespace",),
     "api": ("query.interface", "explanations.explaining"),
-    "testing": ("functions.testing", "functions.strategies"),
+    "testing": ("functions.testing",),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
     "__main__": ("cli.main", "cli.interrupts"),
     "pytest_plugin": ("testing", "functions.listed", *BELOW_CLI),

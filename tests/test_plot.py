@@ -40,21 +40,6 @@ def test_a_derivative_that_is_refuted_exits_1(call_cli):
     assert call_cli("plot", "sin(x)", "x=0..1").returncode == 0
 
 
-def test_without_characters_for_it_there_is_no_chart(run_cli):
-    done = run_cli(
-        "plot",
-        "abs(x)+floor(x)",
-        "x=-1.5..1.5",
-        "--no-check",
-        env={**plain_environment(), "PYTHONIOENCODING": "ascii"},
-    )
-    assert (done.returncode, done.stderr) == (
-        0,
-        "no chart: standard output has no characters for its dots (PYTHONIOENCODING=utf-8)\n",
-    )
-    assert done.stdout.startswith("abs(x)+floor(x)\n  for -1.5 <= x <= 1.5\n  jump     at x=-1")
-
-
 @pytest.mark.parametrize("width", [20, 41, 80, 200])
 def test_charts_have_the_width_that_is_asked_for(call_cli, width):
     for arguments in (["x*sin(x)", "x=-10..10"], ["x*y**2", "x=-1..1", "y=-1..1"]):

@@ -91,8 +91,6 @@ def test_names_of_standard_input(call_cli, name):
 
 @over("checked", "files", "options", "line")
 def test_files_of_a_check(call_cli, folder, options, line):
-    (folder / "key.toml").write_text("[tool.gradcli]\n" + "a." * 20_000 + "a = 1\n")
-    (folder / "quoted.toml").write_text("[" + "\"a\" . 'b'." * 10_000 + "a]\n")
     (folder / "large.toml").write_text("#" * 1_100_000)
     (folder / "deep.toml").write_text("a = " + "[" * 100_000)
     assert call_cli("check", "-e", "x", "x=2", *options).stderr.splitlines()[0] == line

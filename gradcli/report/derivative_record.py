@@ -96,6 +96,11 @@ class DerivativeRecord(Answer):
             found = self._nest(lambda formula: formula.latex)
         return found
 
+    @property
+    def verdict(self) -> str | None:
+        """The verdict on the formulas in a word; None where they were not checked."""
+        return None if self.check is None else self.check.worst.word
+
     def formula(self, *names: str) -> str | None:
         """The derivative by names, in any order.
 

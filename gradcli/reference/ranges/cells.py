@@ -230,9 +230,8 @@ class Sum(Cell):
         above = [(self.constant, self.cells.raise_to(worst.base, -worst.exponent))]
         for q, c in terms:
             power = sum((f.exponent for f in c.factors if f.base is worst.base), -worst.exponent)
-            rest = [f for f in c.factors if f.base is not worst.base]
-            more = [Factor(worst.base, power)] if power != 0 else []
-            above.append((q, self.cells.of_factors([*rest, *more])))
+            rest = self.cells.of_factors([f for f in c.factors if f.base is not worst.base])
+            above.append((q, rest * self.cells.raise_to(worst.base, power)))
         found = self.cells.of_factors([Factor(self.cells.sum(above), UNIT), worst])
         return found.limit(at) if isinstance(found, Product) else None
 
