@@ -74,7 +74,12 @@ def _static(op: Op) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("op", thinned([pytest.param(op, id=op.name) for op in SMOOTH]))
+NO_BALLS = ("gammainc_slope", "betainc_slope")  # slopes by parameters
+
+
+@pytest.mark.parametrize(
+    "op", thinned([pytest.param(op, id=op.name) for op in SMOOTH if op.name not in NO_BALLS])
+)
 def test_functions_and_their_slopes_enclose_the_true_value(op: Op) -> None:
     balls, m, static = Balls(DIGITS), exact(), _static(op)
     assert points(op), "no point of the domain is tried"

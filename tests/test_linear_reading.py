@@ -8,7 +8,6 @@ import gc
 import time
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from helpers import thinned
 from recorded import LISTS, read_table
@@ -21,7 +20,6 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Query
 from gradcli.limits import DEFAULT
 from gradcli.query.cases import marks_of
-from gradcli.reference import long_double
 
 FEW, TIMES = (
     2_000,
@@ -212,24 +210,6 @@ def test_derivatives_of_moderate_order_are_no_matter_of_limits() -> None:
     # a large expression may have large derivatives of low order
     long = "+".join(f"sin({i}*x)" for i in range(2_000))
     gradcli.evaluate(f"grad(grad({long}, x), x)", x=0.7, check=False, formula=False, limits=limits)
-
-
-@pytest.mark.parametrize(("most", "verdict"), [(20_000, "agree"), (10, "undetermined")])
-def test_derivatives_of_derivatives_of_large_arrays_are_judged_unless_they_are_too_many(
-    most: int, verdict: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(long_double, "_LARGEST", most)
-    found = gradcli.evaluate(
-        "f(x) = exp(sin(x))\nf''(x)",
-        x=np.linspace(0.5, 1, 3_000),
-        seed=np.ones(3_000),
-        formula=False,
-    )
-    assert found.check.verdict.word == verdict
-    if verdict == "undetermined":
-        assert "the limit of 10 operations of derivatives inside of an expression" in str(
-            found.check.variables["x"].reason
-        )
 
 
 @pytest.mark.parametrize(

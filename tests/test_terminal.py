@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import CONTROL
 from helpers import thinned
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -144,19 +143,3 @@ def test_colours_where_they_are_asked_for(call_cli, tmp_path):
         "\x1b[1;31merror\x1b[0m    c.grad:4:1  sqr(x)", "\x1b[33mxfailed\x1b[0m  c.grad:5:1  "
         "assert x == 3  known",
     ]  # fmt: skip
-
-
-def test_lines_are_edited_at_the_prompt(on_a_terminal):
-    pytest.importorskip("readline")
-    typed = [
-        "x**3\x7f2\r",
-        "\x1b[A + 1\r",
-        "sum([x,\r",
-        "2])\r",
-        "\x04",
-    ]  # a letter taken back; the line before, called back
-    shown, code = on_a_terminal("eval", "-", "x=3", "--no-check", "--no-formula", typed=typed)
-    plain = CONTROL.sub("", shown)
-    assert code == 0
-    assert re.findall(r"^  = (\S+)", plain, re.MULTILINE) == ["9.0", "10.0", "5.0"]
-    assert "x**2 + 1\n  = 10.0" in plain

@@ -22,6 +22,7 @@ from gradcli.explanations.reasons import (
     origin,
     stops,
 )
+from gradcli.inert import ends_of
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.lines import size
 
@@ -424,7 +425,8 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
         return _story(entries, whole, nonfinite_value, zero_value, sized_value)
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
-        return Why(name, "zero", [f"{name} has gradient 0: nothing in the result depends on it"])
+        shown = ends_of(explanation.record.expr, 60)
+        return Why(name, "zero", [f"{name} has gradient 0: {shown} does not depend on {name}"])
     return _of_gradient(explanation, name, index_text, target)
 
 

@@ -176,12 +176,12 @@ class Libraries(Store):
     only what is the user's own is found.
     """
 
-    NAME = re.compile(r"\w+-[\d.]+-[0-9a-f]{40}-([0-9a-f]{40})\.so")
+    NAME = re.compile(r"\w+-[0-9a-f]{40}-([0-9a-f]{40})\.so")
 
     def path_of(self, key: str) -> Path | None:
         """The file of compiled code under a key, if there is one that may be loaded.
 
-        Keys begin with the compiler: gcc-12.2.0-1a2b...
+        Keys begin with the compiler: gcc-1a2b...
         """
         where = self.own_folder()
         if where is None:

@@ -4,6 +4,7 @@ slopes and areas.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +35,9 @@ from gradcli.ops.structure import to_int
 # -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products -----------
 
 
+_WINDOWS = 1 << 18  # entries of a table of windows, at most
+
+
 def _vectors(name: str, *arrays: Any) -> list[Any]:
     for x in arrays:
         if len(x.shape) > 1 or x.shape == (0,):
@@ -46,6 +50,10 @@ def _vectors(name: str, *arrays: Any) -> list[Any]:
 def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
     """sum_k a[i + k] * v[k] at every shift i of the shorter vector v, as far as the mode goes
     beyond the longer one.
+
+    A long v is cut into rows, about as many as each has entries: they slide over a, and what they
+    give is added up, row below row. Memory holds as many entries as a has, times the root of those
+    of v.
     """
     n, m = a.shape[0], v.shape[0]
     first, length = {
@@ -53,8 +61,19 @@ def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
         "same": ((m - 1) // 2 - m + 1, n),
         "valid": (0, n - m + 1),
     }[mode]
-    room_for(length, m)
-    return matmul(as_strided(a, size=(length, m), stride=(1, 1), offset=first, source=(1,)), v)
+    if n * m <= _WINDOWS:
+        return matmul(as_strided(a, size=(length, m), stride=(1, 1), offset=first, source=(1,)), v)
+    width = math.isqrt(m)
+    rows = -(-m // width)
+    shifts = length + (rows - 1) * width
+    room_for(width, shifts)
+    filters = as_strided(v, size=(rows, width), stride=(width, 1), source=(1,))
+    windows = as_strided(a, size=(width, shifts), stride=(1, 1), offset=first, source=(1,))
+    found = matmul(filters, windows)
+    return sum_(
+        as_strided(found, size=(rows, length), stride=(shifts + width, 1), source=(shifts, 1)),
+        axis=0,
+    )
 
 
 @function(numpy="a, v, mode")
