@@ -172,7 +172,10 @@ def entries_of(op: Op, operands: Sequence[Any], static: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize(
-    "op", thinned((pytest.param(op, id=op.name) for op in SMOOTH if not op.name.endswith("_slope")), every=6)
+    "op",
+    thinned(
+        (pytest.param(op, id=op.name) for op in SMOOTH if not op.name.endswith("_slope")), every=6
+    ),
 )
 def test_functions_entry_by_entry(op: Op) -> None:
     """Wherever the function is defined at all."""

@@ -77,7 +77,7 @@ class Cutter:
             self._cut(node)
 
     def steps(self) -> list[Expr | Stretch]:
-        """What the roots need, in order."""
+        """Return what the roots need, in order."""
         steps: list[tuple[int, bool, Expr | Stretch]] = [
             (self.turns[node], False, node)
             for node in self.order
