@@ -7,7 +7,7 @@
   G_INLINE float g_##name(float x, float y) { return (float)d_##name((double)x, (double)y); }
 G_ROUNDED(exp2) G_ROUNDED(log2) G_ROUNDED(log10) G_ROUNDED(cbrt) G_ROUNDED(sin) G_ROUNDED(cos)
 G_ROUNDED(tan) G_ROUNDED(sinc) G_ROUNDED(asin) G_ROUNDED(acos)
-G_ROUNDED(atan) G_ROUNDED(sinh) G_ROUNDED(cosh) G_ROUNDED(sech)
+G_ROUNDED(atan) G_ROUNDED(sinh) G_ROUNDED(cosh) G_ROUNDED(sech) G_ROUNDED(csch)
 G_ROUNDED(asinh) G_ROUNDED(acosh) G_ROUNDED(atanh) G_ROUNDED(erf) G_ROUNDED(erfc) G_ROUNDED(log_ndtr) G_ROUNDED(logit)
 G_ROUNDED_2(pow) G_ROUNDED_2(hypot) G_ROUNDED_2(atan2) G_ROUNDED_2(fmod) G_ROUNDED_2(remainder) G_ROUNDED_2(floor_divide)
 

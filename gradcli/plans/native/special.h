@@ -21,6 +21,11 @@ static double sech(double x) { /* without overflow */
 }
 
 
+static double csch(double x) { /* without overflow */
+    return copysign(2 * decay(x) / expm1(-2 * fabs(x)), x);
+}
+
+
 static double mills(double t) { /* ndtr(-t)*exp(t*t/2) from 0 to 38.6, a rational minimax approximation off by 5.1e-17 */
     double over = 1.3824650634569867e-06, under = 3.4653260167614233e-06;
     over = fma(over, t, 3.7181360184508204e-05);
@@ -91,12 +96,4 @@ static double sinc(double x) { /* sin(pi*x)/(pi*x), by what x is beyond a whole 
     double nearest = rint(x), odd = nearest - 2 * rint(nearest * 0.5), turned = sin(3.141592653589793 * (x - nearest));
     double found = choose(odd == 0, turned, -turned) / (3.141592653589793 * x);
     return choose(x == 0, 1, choose(fabs(x) > largest(), 0, found));
-}
-
-
-static double sine_slope(double u) { /* the derivative of sin(u)/u, by its series near 0 */
-    double total = 1;
-    if (fabs(u) >= 1) return (cos(u) - sin(u) / u) / u;
-    for (int k = 10; k > 0; k--) total = 1 - u * u * total / (2.0 * k * (2.0 * k + 3));
-    return -u / 3 * total;
 }
