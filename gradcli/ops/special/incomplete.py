@@ -142,13 +142,28 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 # -- Probabilities: the normal distribution, log-odds, entropy -----------------------------------
 
 
+def _ndtr(x: Any) -> Any:
+    # SciPy's loses digits in the tail, as the square of a rounded x/sqrt(2)
+    from scipy import special
+
+    tail = exp_square(x, c=-0.5) * special.erfcx(np.maximum(-np.asarray(x), 0) / float(SQRT_2)) / 2
+    return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
+
+
+def _log_ndtr(x: Any) -> Any:
+    from scipy import special
+
+    beside = np.log1p(-_ndtr(-np.maximum(x, -1)))
+    return np.where(np.less(x, -1), special.log_ndtr(x), beside)[()]
+
+
 def _log_ndtr_reference(m: Any, x: Any) -> Any:
     tail = m.erfc(abs(x) / m.sqrt(2)) / 2
     return m.log1p(-tail) if x > 0 else m.log(tail)
 
 
 @function(
-    forward=OfSciPy("ndtr"), partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
+    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
     numpy="special.ndtr({0})",
 )
 def ndtr(x: Any) -> Any:
@@ -157,7 +172,7 @@ def ndtr(x: Any) -> Any:
 
 
 log_ndtr = elementwise(
-    "log_ndtr", "x", OfSciPy("log_ndtr"), _log_ndtr_reference,
+    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
     # beyond 1 without the overflow of erfcx
     lambda out, x: where(
         greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
