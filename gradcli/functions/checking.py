@@ -44,8 +44,6 @@ from gradcli.functions.implicit import (
     SOLUTION,
     adjoint_said,
     check_solution,
-    is_operator,
-    parts_of_operator,
     refuse_nonlinear,
 )
 from gradcli.functions.precision import precision_of
@@ -92,16 +90,13 @@ class Question:
     ) -> tuple[Check, Any]:  # fmt: skip
         """The verdict, and the function's value.
 
-        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework,
-                  and for an operator that has its adjoint
+        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework
         equation  what the function solves
         module    of PyTorch's, whose parameters the gradient is by, too; the function itself, if it
                   is one
         Raises NoValue where the function raises, what the claim raises, and GradcliError for what
         they may not give.
         """
-        if claim is None and self.by is None:
-            return self._of_operator(function)
         if is_module(function):
             module, function = module or function, as_function(function)
         names = arrange_names(function, list(self.arguments))
@@ -150,19 +145,6 @@ class Question:
             return self._check(
                 Subject(function, self.arguments, self.wrt, found.make), found, None, equation
             )
-
-    def _of_operator(self, operator: Any) -> tuple[Check, Any]:
-        """The verdict on the adjoint that an operator says it has."""
-        if not is_operator(operator):
-            raise UsageError(
-                "there is no gradient to check, and the function is no operator that has an "
-                "adjoint (matvec and rmatvec)",
-                help="give one of --gradient, --jvp-of and --adjoint, or a framework: --by",
-            )
-        function, adjoint, arguments = parts_of_operator(operator, self.arguments, self.state)
-        return replace(
-            self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT
-        ).check(function, adjoint)
 
     def _check(
         self,

@@ -33,8 +33,8 @@ class ListedCase:
 
     setting: FunctionSetting
     settings: Path
-    line: int
     options: Options
+    line = 1  # of the settings
 
     @property
     def file(self) -> str:
@@ -52,9 +52,7 @@ class ListedCase:
             function_options(self.options, self.setting),
             self.settings.parent,
         )
-        record = Record(
-            setting.function, id=setting.name, file=self.file, line=self.line, record_line=True
-        )
+        record = Record(setting.function, id=setting.name, file=self.file, record_line=True)
         arguments: Arguments = {}
         try:
             at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
