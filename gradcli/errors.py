@@ -2,22 +2,25 @@
 
 The tree (each class has a stable ``code`` that scripts may match)::
 
-    GradcliError ├── ParseError            syntax            the text is not in the language │   └──
-    AmbiguousError    ambiguous         the text has two readings; both are named ├──
-    UnknownNameError      unknown-name      no such function, method or option of a function ├──
-    MissingValueError     missing-value     a name that has no value ├── ArgumentError
-    argument          a function called with the wrong arguments ├── ShapeError            shape
-    array shapes that do not fit together ├── TypeMismatchError     type              a string, a
-    pair, a boolean where a number is wanted ├── LimitError            limit             larger than
-    the documented limits ├── EvaluationError       evaluation        e.g. a singular matrix ├──
-    InputError            input             a file or record that cannot be read │   └──
-    UnknownFieldError unknown-field     a field that records do not have ├── NativeError
-    native            there is no compiler that works, or it cannot compile ├── OutputError
-    output            a result that cannot be written ├── UnsupportedInTargetError
-    unsupported-in-target: a language that lacks a function ├── UsageError            usage
-    options that contradict each other; as InputTypeError, a TypeError, too └── InternalError
-    internal          an exception that nobody foresaw: a bug of gradcli's, or no memory
-    (containment.py)
+    GradcliError
+    ├── ParseError               syntax                 the text is not in the language
+    │   └── AmbiguousError       ambiguous              the text has two readings; both are named
+    ├── UnknownNameError         unknown-name           no such function, method or option
+    ├── MissingValueError        missing-value          a name that has no value
+    ├── ArgumentError            argument               a function called with wrong arguments
+    ├── ShapeError               shape                  array shapes that do not fit together
+    ├── TypeMismatchError        type                   a string or a boolean in place of a number
+    ├── LimitError               limit                  larger than the documented limits
+    ├── EvaluationError          evaluation             no value, e.g. of a singular matrix's inverse
+    ├── InputError               input                  a file or record that cannot be read
+    │   └── UnknownFieldError    unknown-field          a field that records do not have
+    ├── NativeError              native                 no compiler works, or it cannot compile this
+    ├── OutputError              output                 a result that cannot be written
+    ├── UnsupportedInTargetError unsupported-in-target  a language that lacks a function
+    ├── UsageError               usage                  options that contradict each other
+    │   └── InputTypeError                              the same of Python's arguments; a TypeError
+    └── InternalError            internal               an exception that nobody foresaw: a bug, or
+                                                        no memory (containment.py)
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest
 span; ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.

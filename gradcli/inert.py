@@ -17,17 +17,18 @@ import re
 import unicodedata
 from typing import Any
 
+# What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in
+# which texts can hide.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in which texts can hide."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's
+# and TeamCity's anywhere.
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:[A-Za-z])|(?<=#)#(?=\[|vso\[|teamcity\[)", re.MULTILINE)
-"""What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's and TeamCity's anywhere."""
 
 
 # -- terminals, logs, messages
-# -----------------------------------------------------------------------------------------
 
 
 def _is_seen(character: str) -> bool:
@@ -127,7 +128,6 @@ def pad(text: str, width: int) -> str:
 
 
 # -- JSON
-# --------------------------------------------------------------------------------------------------------------
 
 
 def well_formed(text: str) -> str:
@@ -161,7 +161,6 @@ def _in_json(character: str) -> str:
 
 
 # -- tables
-# ------------------------------------------------------------------------------------------------------------
 
 _MARKS = "=+\\-@＝＋－＠﹦﹢﹣﹫"  # with which a formula begins
 _FORMULA = re.compile(f"(?:\\A|(?<=[;\\t\\n]))(?=[ '\"]*[{_MARKS}])|\\A(?=[\\t\\n])")
@@ -185,7 +184,6 @@ def csv_text(text: str) -> str:
 
 
 # -- documents
-# ---------------------------------------------------------------------------------------------------------
 
 
 def markdown_code(text: str, limit: int) -> str:
@@ -247,7 +245,6 @@ def xml_text(text: str) -> str:
 
 
 # -- other programs
-# ----------------------------------------------------------------------------------------------------
 
 
 def workflow_command(name: str, text: str, **properties: str | int) -> str:
@@ -321,7 +318,6 @@ def _in_shell(character: str) -> str:
 
 
 # -- what an encoding lacks
-# --------------------------------------------------------------------------------------------
 
 
 def _missing_from_json(error: UnicodeError) -> tuple[str, int]:
@@ -336,8 +332,9 @@ def _missing_from_latex(error: UnicodeError) -> tuple[str, int]:
 
 codecs.register_error("gradcli.json", _missing_from_json)
 codecs.register_error("gradcli.latex", _missing_from_latex)
+# How formats write what an encoding other than UTF-8 does not have, by their names; the others as
+# Python does, ``\xe9``.
 LACKING: dict[str, Any] = {
     **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex",
     **dict.fromkeys(("junit", "html"), "xmlcharrefreplace"),
 }  # fmt: skip
-"""How the formats write what an encoding other than UTF-8 does not have, by their names; the others as Python does, ``\\xe9``."""

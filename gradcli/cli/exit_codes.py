@@ -1,4 +1,4 @@
-"""How the program ends: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
+"""The end of the program: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
 and errors of our own.
 """
 

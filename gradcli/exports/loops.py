@@ -173,7 +173,6 @@ class Loops:
         return uses
 
     # -- lines
-    # -----------------------------------------------------------------------------------------------------
 
     def _add(self, line: str) -> None:
         self.lines.append("    " * self._depth + line)
@@ -241,7 +240,6 @@ class Loops:
         return _CALL.sub(lambda name: self.functions.get(name[1], name[1]), text)
 
     # -- results
-    # ---------------------------------------------------------------------------------------------------
 
     def result(self, node: Expr, pointer: str) -> None:
         """Fill an array that is handed in with a node's entries."""
@@ -274,7 +272,6 @@ class Loops:
         return total
 
     # -- items
-    # -----------------------------------------------------------------------------------------------------
 
     def write(self) -> None:
         for node in self.order:

@@ -62,7 +62,6 @@ class Statements(Transcription[Any]):
         return [table[root][0] for root in self.roots]
 
     # -- what nodes are
-    # -------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Piece:
         return Piece((self.leaves[node], ATOM))
@@ -115,7 +114,6 @@ class Statements(Transcription[Any]):
         return Piece((name, ATOM))
 
     # -- what languages differ in
-    # ---------------------------------------------------------------------------------
 
     def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
         raise NotImplementedError
@@ -247,7 +245,6 @@ class PythonModule:
         return "\n".join(lines)
 
     # -- what libraries differ in
-    # ---------------------------------------------------------------------------------
 
     @property
     def reserved_names(self) -> set[str]:

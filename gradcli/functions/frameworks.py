@@ -50,7 +50,6 @@ def framework(name: str) -> Framework:
 
 
 # -- PyTorch
-# ------------------------------------------------------------------------------------------------------
 
 
 def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
@@ -109,7 +108,6 @@ def _seed_like(torch: Any, part: Any, seed: np.ndarray) -> Any:
 
 
 # -- JAX
-# ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -167,7 +165,6 @@ def _like_floats(subject: Subject, numbers: Floats) -> dict[str, Any]:
 
 
 # -- HIPS/autograd
-# ------------------------------------------------------------------------------------------------
 
 
 def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:

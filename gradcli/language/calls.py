@@ -46,7 +46,6 @@ from gradcli.ops.text import Expansion, calls_in, expand_call
 from gradcli.spelling import words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
-# ----------------------
 
 
 DERIVATIVES = {  # what they take, and the transformations that they are

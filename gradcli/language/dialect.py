@@ -115,7 +115,6 @@ class Dialect:
         self._complete = False
 
     # -- what is read
-    # -----------------------------------------------------------------------------------------------------------
 
     def foresee(self, rest: Callable[[], Iterable[Source]], costly: bool = False) -> None:
         """The lines to come can be had when they are needed; at a cost, if they are those of a file
@@ -173,7 +172,6 @@ class Dialect:
         return self.seen
 
     # -- what is decided
-    # --------------------------------------------------------------------------------------------------------
 
     def of(self, call: Call, own: Evidence, line: int) -> str | None:
         """The dialect by which a call is read.

@@ -174,7 +174,6 @@ class Lowering(Reading):
         return node
 
     # -- nodes
-    # ------------------------------------------------------------------------------------------------
 
     def _binary(self, node: Binary, frame: Frame) -> Expr:
         left, right = frame.results[node.left.place], frame.results[node.right.place]
@@ -222,7 +221,6 @@ class Lowering(Reading):
             raise error.at(node.span, frame.source) from None
 
     # -- names
-    # --------------------------------------------------------------------------------------
 
     def _name(self, node: Name, frame: Frame) -> Any:
         """Return what a name stands for, where the parameters of a function that is being called
@@ -273,7 +271,6 @@ class Lowering(Reading):
         return bound.object
 
     # -- calls: of the program's functions, a library's, an object's or the language's own
-    # ----------
 
     def _call(self, node: Call, frame: Frame) -> Any:
         """Return what a call gives, or the `Frame` of a user's function that has to be lowered for

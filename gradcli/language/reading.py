@@ -171,7 +171,6 @@ def evidence_of(frame: Frame, scope: Scope) -> Evidence:
 
 
 # -- Attributes: names of a library, parts of a result, properties and methods of arrays
-# ------------
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
@@ -401,7 +400,6 @@ class Reading(Coercion):
             )
 
     # -- what stops gradients
-    # ---------------------------------------------------------------------------------------------------
 
     def settle(
         self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]
@@ -488,7 +486,6 @@ class Reading(Coercion):
         return stopped
 
     # -- imports
-    # ----------------------------------------------------------------------------------------------------------------
 
     def take(self, statement: Import) -> None:
         """Bind the names of an import line.

@@ -334,7 +334,6 @@ def statements(
 
 
 # -- Programs
-# ---------------------------------------------------------------------------------------
 
 
 _REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding

@@ -76,13 +76,11 @@ from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
 from gradcli.spelling import words
 
-# -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``, ``n, _ =
-# x.shape``.
+# -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``
 #
-# ::
-#
-#     several = targets "=" items          targets = names | "(" names ")" | "[" names "]"
-# names = NAME "," { NAME "," } [ NAME ]
+#     several = targets "=" items
+#     targets = names | "(" names ")" | "[" names "]"
+#     names   = NAME "," { NAME "," } [ NAME ]
 
 
 def equals_of(part: Part) -> int:
@@ -570,8 +568,7 @@ class _Claims:
         return self.part.token(at).kind == NAME and self.part.token(at + 1).text == "in"
 
     def assertion(self) -> Assertion:
-        """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" range { ","
-        range } ]
+        """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" ranges ]
 
         Raises ParseError for what is no relation, with what to write.
         """

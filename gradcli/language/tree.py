@@ -183,7 +183,7 @@ class Expression:
     """A whole expression: its root, and all nodes with operands before their users.
 
     What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It
-    is then read again (`rereading`).
+    is then read again (`statements.read_again`).
 
     called         names before brackets, which are read as functions
     differentials  names that have no value and are no functions, or ``d/dx`` is a quotient

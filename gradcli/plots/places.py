@@ -159,7 +159,7 @@ def _changes(low: Array, high: Array) -> Array:
 
 
 def _score(low: Array, high: Array, scale: Array) -> Array:
-    """How much changes in intervals that a smooth function would not, as shares of ``scale``."""
+    """Changes in intervals beyond those of a smooth function, as shares of ``scale``."""
     begins, ends = np.isfinite(low[1]), np.isfinite(high[1])
     score = np.where(begins != ends, np.inf, (_changes(low, high) / scale).sum(axis=0))
     return np.where(begins | ends, score, -1.0)

@@ -76,7 +76,6 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
 
 
 # -- Names without values in a program: leaves that stand for numbers
-# -------------------------------
 
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1

@@ -517,10 +517,7 @@ def _by_name(name: str) -> str:
     return f'f({{"{name}": ...}})'
 
 
-# -- Expressions as functions that are called many times, as in an optimizer's inner loop --------
-#
-# >>> f = value_and_grad("sum(3*a**3 - b**2)") >>> value, grads = f(a=[2., 3.], b=[6., 4.]) >>>
-# value, grads["a"] (np.float64(53.0), array([36., 81.]))
+# -- Expressions as functions that are called many times, as in an optimizer's inner loop
 
 
 def value_and_grad(

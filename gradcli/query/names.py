@@ -469,7 +469,6 @@ def _place_of(binding: Statement) -> str:
 
 
 # -- entries that are zero, or that do not exist
-# -------------------------------------------------------------------------------
 
 
 def remarks(

@@ -1,4 +1,4 @@
-"""How standard deviations of names come into a result: by first order, and what second order would
+"""Standard deviations of names carried into a result: by first order, and what second order would
 change of it.
 
 Every uncertain name counts, whatever the gradient is asked for: the variance is that of the slopes

@@ -28,7 +28,6 @@ T = TypeVar("T")
 
 
 # -- What a case is known by from run to run: what it says, never where it stands
-# -------------------
 
 _LONGEST = 400  # characters of a text that is told as it is
 
@@ -248,13 +247,14 @@ def _without_digits(record: Record) -> bool:
 
 # -- Reports -------------------------------------------------------------------------------------
 
+# The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when
+# it is asked for.
 KINDS = {
     "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
     "junit": "machine_reports.JUnitReport", "github": "pages.GitHubReport", "gitlab": "machine_reports.GitLabReport",
     "sarif": "machine_reports.SarifReport",
     "markdown": "pages.MarkdownReport",
 }  # fmt: skip
-"""The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""
 
 
 def make(kind: str, stream: TextIO, **how: bool) -> Report:

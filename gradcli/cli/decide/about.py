@@ -121,7 +121,6 @@ def _put(request: Request, text: str) -> int:
 
 
 # -- The catalogue as text: a list of functions, or what there is to say of one
-# --------------
 
 
 def function_list(words: Sequence[str]) -> str:

@@ -78,7 +78,6 @@ class Changes:
         return os.fsdecode(done.stdout)
 
     # -- which files and functions have to be decided
-    # ----------------------------------------------------------------------
 
     def files(self, inputs: Inputs, settings_of: Any) -> list[str]:
         """The files that have changed, or the data that they read, or how they are judged; streams

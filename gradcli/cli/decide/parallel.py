@@ -84,7 +84,6 @@ class Worker:
 
 
 # -- in the process
-# ------------------------------------------------------------------------------------------------------
 
 
 def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: Any) -> None:

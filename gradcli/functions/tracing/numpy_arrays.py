@@ -48,7 +48,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         self.passage = passage
 
     # -- NumPy's functions
-    # -------------------------------------------------------------------------------------------
 
     def __array_ufunc__(
         self,
@@ -85,7 +84,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     # -- entries
-    # -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Traced:
         return Traced(get(self.tensor, _plain(index)), self.passage)
@@ -100,7 +98,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return len(self.tensor)
 
     # -- numbers taken out of it
-    # ---------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.passage.out(self.tensor).astype(dtype or self.dtype, copy=False)
@@ -132,7 +129,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return self.passage.out(self.tensor).tolist()
 
     # -- NumPy's attributes and methods
-    # --------------------------------------------------------------------------------
 
     @property
     def real(self) -> Traced:

@@ -68,7 +68,6 @@ def _as_floats(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 # -- where arrays are cut
-# ------------------------------------------------------------------------------------------------
 
 
 def _axes(given: Given) -> dict[str, int]:
@@ -121,7 +120,6 @@ def _unify_chunks(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[i
 
 
 # -- the program
-# ---------------------------------------------------------------------------------------------------------
 
 
 def _program(
@@ -147,7 +145,6 @@ def _program(
 
 
 # -- tasks
-# ---------------------------------------------------------------------------------------------------------------
 
 
 class _Tasks(Walk):
