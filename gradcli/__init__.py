@@ -85,9 +85,8 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"gradcli.{name}")
     if name in _PLACE:
-        found = globals()[name] = getattr(
-            importlib.import_module(_PLACE[name]), name
-        )  # the next time, Python finds it by itself
+        # the next time, Python finds it by itself
+        found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
         return found
     if name == "__version__":
         from importlib.metadata import version

@@ -126,10 +126,8 @@ class GradcliError(Exception):
     """An error that carries its place in the text and what to do about it."""
 
     code: ClassVar[str] = "error"
-    instead: str | None = (
-        # a help that is true anyway, should the one with the user's own text lead to another error
-        None
-    )
+    # a help that is true anyway, should the one with the user's own text lead to another error
+    instead: str | None = None
 
     def __init__(
         self,

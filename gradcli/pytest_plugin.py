@@ -298,9 +298,8 @@ class GradItem(pytest.Function):
             return super().repr_failure(excinfo)
         from gradcli.report.describing import block
 
-        said = excinfo.getrepr(
-            style="native"
-        )  # a form that goes through pipes, with another content
+        # a form that goes through pipes, with another content
+        said = excinfo.getrepr(style="native")
         said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
         crash = said.reprcrash
         if crash is not None:

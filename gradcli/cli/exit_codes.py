@@ -92,9 +92,8 @@ def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
     try:
         command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
-        command = (
-            FINE if end.code == 1 else end.code
-        )  # 1 is the framework's for a pipe that nobody reads any more
+        # 1 is the framework's for a pipe that nobody reads any more
+        command = FINE if end.code == 1 else end.code
     except Exception as error:
         if not hasattr(error, "format_message"):
             if type(error).__name__ == "Abort":

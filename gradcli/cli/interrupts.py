@@ -116,9 +116,8 @@ def _raised_for(number: int) -> BaseException:
 
 
 def _end_at_once(number: int) -> NoReturn:
-    abandon = getattr(
-        sys.modules.get("gradcli.storage.whole_files"), "abandon", None
-    )  # which may be half imported
+    # which may be half imported
+    abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)
     if abandon is not None:
         abandon()
     if number == signal.SIGINT and not announce_once():

@@ -328,9 +328,8 @@ class Loops:
         assert op is not None
         sources, targets = sources_of_entries(node, op), None
         zeros = np.arange(math.prod(node.shape))
-        copies: list[
-            tuple[Expr, np.ndarray, np.ndarray]
-        ] = []  # an operand, places of the result, and its own
+        # an operand, places of the result, and its own
+        copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []
         if sources is not None:
             begin, zeros = 1, np.flatnonzero(sources[0] == 0)
             for operand, size in zip(

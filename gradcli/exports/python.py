@@ -471,9 +471,8 @@ JAX = ArrayTarget(
 )  # fmt: skip
 
 
-_NUMBER = re.compile(
-    r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z"
-)  # which functions of PyTorch do not take
+# which functions of PyTorch do not take
+_NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")
 
 
 class _Text(Statements):

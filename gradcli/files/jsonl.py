@@ -51,9 +51,8 @@ class ClaimInput:
     text: str | None = None
     numbers: Any = None
     formula: bool = False  # the text is a formula although it mentions no name
-    around: int | None = (
-        0  # which points around the values a formula is tried at, too; None for none
-    )
+    # which points around the values a formula is tried at, too; None for none
+    around: int | None = 0
 
 
 @dataclass(eq=False)

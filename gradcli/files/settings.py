@@ -104,9 +104,8 @@ class Settings:
     budget: float | None = None  # this and the next two are about a whole run, too
     baseline: str | None = None
     files: tuple[str, ...] | None = None  # what is checked where nothing is named
-    functions: tuple[FunctionSetting, ...] | None = (
-        None  # what is checked where functions are asked for
-    )
+    # what is checked where functions are asked for
+    functions: tuple[FunctionSetting, ...] | None = None
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""

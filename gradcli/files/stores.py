@@ -331,9 +331,8 @@ class Sink:
                 place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks)
             )
         if self.suffix in CHUNKED:
-            library(
-                {".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix
-            )  # missing now, not at the end
+            # missing now, not at the end
+            library({".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix)
         place = str(self.folder / "data.npy")
         mapped = np.lib.format.open_memmap(place, "w+", dtype, shape)
         with open(place, "r+b") as file:

@@ -26,9 +26,8 @@ from gradcli.tensors.transforms.vectorizing import map_ends
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
 NOTHING: Mapping[str, Any] = {}
-Make = Callable[
-    [str, Any, np.ndarray], Any
-]  # what a function is called with: for which name, what stood there, and the numbers
+# what a function is called with: for which name, what stood there, and the numbers
+Make = Callable[[str, Any, np.ndarray], Any]
 
 
 class Leaf(NamedTuple):
@@ -396,9 +395,8 @@ class Parameters:
             )
         self.module, self.dtype = module, dtype
         tensors = [*module.parameters(), *module.buffers()]
-        slots: dict[int, list[Slot]] = {
-            id(tensor): [] for tensor in tensors
-        }  # several of what modules share
+        # several of what modules share
+        slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}
         for owner in module.modules():
             for table in (
                 vars(owner),

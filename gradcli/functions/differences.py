@@ -48,9 +48,8 @@ _PLENTY, _SURE = (
 )  # relative errors of an estimate and of its confirmation, which need no further scales
 _BESIDE = 2.0  # ulps
 _FINE = 1e-5  # of a scale: steps that leave of a smooth function its slope only
-_STEEPER = (
-    3  # how much steeper finer difference quotients are where the coarser have missed something
-)
+# how much steeper finer difference quotients are where the coarser have missed something
+_STEEPER = 3
 _SEEN = 0.01  # of a kink, the error up to which it is one
 _FINEST = 1e-300  # scale, of which steps are numbers
 # of the coarsest scale: one at which a function that does not move is flat, and not rounded
@@ -76,9 +75,8 @@ class Slope:
     scale: float = 0.0
     variation: float = 0.0  # the largest difference quotient to one side
     flat: bool = False  # nothing moved
-    zero: bool = (
-        False  # nothing moved, at a value that is exactly 0: no rounding of it hides a slope
-    )
+    # nothing moved, at a value that is exactly 0: no rounding of it hides a slope
+    zero: bool = False
     sides: tuple[float, float] | None = None
     others: tuple[float, ...] = ()  # what finer scales say, none of them for sure
     source: str = "differences"
@@ -219,9 +217,8 @@ class _Line:
         self.moves = np.zeros(self.base.shape, bool)  # the terms that depend on the step
         self.samples: list[_Sample] = []
         again = [self._terms(0.0) - self.base for _ in range(2)]
-        self.noise = 4 * max(
-            float(np.abs(part).sum()) for part in again
-        )  # of a function that is not the same twice
+        # of a function that is not the same twice
+        self.noise = 4 * max(float(np.abs(part).sum()) for part in again)
 
     def _terms(self, step: float) -> np.ndarray:
         return np.ravel(np.asarray(self.function(step), float))

@@ -121,9 +121,8 @@ def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
     """
     if not linecache.getline(code.co_filename, line).strip():
         return None
-    first, last, begin, end = next(
-        islice(code.co_positions(), instruction // 2, None), (None,) * 4
-    )  # an instruction has two bytes
+    # an instruction has two bytes
+    first, last, begin, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     span = (begin, end) if first == last == line and begin is not None and end is not None else None
     return Place(code.co_filename, line, span)
 

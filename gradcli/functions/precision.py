@@ -73,9 +73,8 @@ class Moved(Carried):
         self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
 
     def is_zero(self) -> bool:
-        return not np.any(self.value) and not np.any(
-            self.moved
-        )  # what is zero by luck is moved, too
+        # what is zero by luck is moved, too
+        return not np.any(self.value) and not np.any(self.moved)
 
 
 class Stochastic(Arithmetic):
@@ -127,9 +126,8 @@ class Stochastic(Arithmetic):
         values = [o.value if isinstance(o, Moved) else o for o in operands]
         out = op.forward(*values, **static)
         noise = self._own_rounding(op, out, values, static)
-        decides = (
-            not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"
-        )  # what is near a limit may be decided otherwise
+        # what is near a limit may be decided otherwise
+        decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"
         there = op.forward(*map(self._apart if decides else self._move, operands), **static)
         if isinstance(out, tuple):
             return tuple(map(self._round, out, there, noise))
@@ -190,9 +188,8 @@ class _Passing(Domain[Moved]):
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
         unit = self.arithmetic.unit
-        off = (
-            unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
-        )  # unless the format has it
+        # unless the format has it
+        off = unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
         return self.arithmetic._round(value, value, off if np.any(off) else None)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:

@@ -192,9 +192,8 @@ def operation(name: str) -> Op | None:
 # -- What to say of a name that has no value, or is no function, where one is wanted -------------
 
 
-_OF_PROGRAMS = words(
-    "model net network module criterion"
-)  # what programs call by names of their own, near to those of functions
+# what programs call by names of their own, near to those of functions
+_OF_PROGRAMS = words("model net network module criterion")
 _PAIR = 2
 _IMAGINARY = frozenset("ijIJ")
 _DEGREES = words("deg degree degrees")

@@ -40,10 +40,8 @@ class Evidence:
 
     def __init__(self, roots: Mapping[str, str] = ROOTS) -> None:
         self.prefixes: dict[str, int] = {}
-        self.constants: dict[
-            str, int
-            # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
-        ] = {}
+        # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
+        self.constants: dict[str, int] = {}
         self.imports: dict[str, int] = {}
         self.methods: dict[str, int] = {}
         self.asked: str | None = None  # by a comment
@@ -103,14 +101,12 @@ class Dialect:
         self.asked: str | None = None  # by an option
         self.usual: str | None = None  # by a project's settings
         self.seen = Evidence()
-        self.decided: str | None = (
-            None  # what has decided a call of the statement that is being run
-        )
+        # what has decided a call of the statement that is being run
+        self.decided: str | None = None
         self.conflict: str | None = None  # what is wrong with the line that has just come
         self._guesses: dict[Call, Guess] = {}  # in a stream
-        self._rest: Callable[[], Iterable[Source]] | None = (
-            None  # gives the lines to come; without it, nothing is known of them
-        )
+        # gives the lines to come; without it, nothing is known of them
+        self._rest: Callable[[], Iterable[Source]] | None = None
         self._costly = False
         self._complete = False
 

@@ -115,9 +115,8 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                     and result not in bound
                     and (result.op is None or result.op is alias)
                 )
-                named = (
-                    named and tree.name not in frame.locals
-                )  # a parameter names what the call is given
+                # a parameter names what the call is given
+                named = named and tree.name not in frame.locals
                 add({result: ()} if named else {}, tree)
             else:
                 add(_nodes_made(tree, result, frame), tree)

@@ -104,9 +104,8 @@ _OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # rules of wha
 _SLICE = 3  # parts
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
 _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
-_ENDS = frozenset(
-    ("", ")", "]", ",", "if", "else")
-)  # texts of tokens that an expression ends before
+# texts of tokens that an expression ends before
+_ENDS = frozenset(("", ")", "]", ",", "if", "else"))
 _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309

@@ -279,9 +279,8 @@ class Reading(Coercion):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
-        self.notes_of: dict[
-            Expr, str
-        ] = {}  # what is to be said of nodes wherever results depend on them
+        # what is to be said of nodes wherever results depend on them
+        self.notes_of: dict[Expr, str] = {}
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
         """The library of a function without a prefix.
@@ -292,9 +291,8 @@ class Reading(Coercion):
             self._refuse_rows(node, name, frame, arguments)
             return NUMPY
         call = _form(node, name, False, arguments)
-        outside = (
-            frame.statement is None and not evidence_of(frame, self.scope).prefixes
-        )  # a formula, as we print them; a claim; a value
+        # a formula, as we print them; a claim; a value
+        outside = frame.statement is None and not evidence_of(frame, self.scope).prefixes
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
             self._refuse_all_axes(node, name, frame, arguments)

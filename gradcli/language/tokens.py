@@ -12,9 +12,8 @@ from gradcli.characters import NAME as NAME_PATTERN
 from gradcli.errors import ParseError, Source, Span
 from gradcli.spelling import words
 
-END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(
-    9
-)  # from 1 on, the groups of _TOKEN
+# from 1 on, the groups of _TOKEN
+END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)
 
 RESERVED = words("if else and or not")  # names that stand for nothing
 # Words that statements of Python begin with; python_hints.py is asked about these.

@@ -371,12 +371,10 @@ class Frame:
         self.finish = finish  # what makes the call's result of the body's
         self.call = call  # of a function's body: the call, and the expression that it stands in
         self.results: list[Any] = []  # of the nodes so far
-        self.expansions: dict[
-            int, Expansion | None
-        ] = {}  # by places of calls of functions made of operations; None for a user's
-        self.shown: Any = (
-            None  # what the statement shows of its dialect, once that has been asked for
-        )
+        # by places of calls of functions made of operations; None for a user's
+        self.expansions: dict[int, Expansion | None] = {}
+        # what the statement shows of its dialect, once that has been asked for
+        self.shown: Any = None
         self.coerced: Any = None  # the node that the whole result was taken for, where it was none
 
     @property

@@ -58,9 +58,8 @@ def levels(values: np.ndarray, count: int) -> list[float]:
     return [level for level in found if low < level < high]
 
 
-Probe = Callable[
-    [np.ndarray], tuple[np.ndarray, np.ndarray]
-]  # points to values and slopes, each with a column for an entry
+# points to values and slopes, each with a column for an entry
+Probe = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 Array = np.ndarray
 
 _STEPS = 140  # from an interval to neighbouring floats

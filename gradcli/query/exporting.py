@@ -68,9 +68,8 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, _ = variables(scope, order, options, lowered.static_uses)
-    forward(
-        [root], scope.values, scope.precision, order
-    )  # what has no value, has no function either
+    # what has no value, has no function either
+    forward([root], scope.values, scope.precision, order)
     words, gradients = "", {}
     if root.kind == FLOAT and wrt:
         seed, given = seed_of(program, root, options)

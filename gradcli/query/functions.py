@@ -174,9 +174,8 @@ class Compiled:
             self.words |= {*words_of(statement), *names_bound_by(statement)}
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
         self._made = lru_cache(_PLANS)(partial(self.plans, settings))
-        self._planned: dict[
-            Key, tuple[Specialized, Order]
-        ] = {}  # by names and shapes as calls have them
+        # by names and shapes as calls have them
+        self._planned: dict[Key, tuple[Specialized, Order]] = {}
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
 
     @property

@@ -350,9 +350,8 @@ class General:
 
     graph: Graph
     root: Expr
-    names: dict[
-        str, Expr
-    ]  # to differentiate by; of those on which the expression does not depend there is none
+    # to differentiate by; of those on which the expression does not depend there is none
+    names: dict[str, Expr]
     labels: dict[Expr, str]  # leaves that are not called by their own name
     taken: set[str]  # names that mean nothing of the language here
     points: list[dict[Expr, Any]]

@@ -45,23 +45,20 @@ _MEANT = 100  # names that stand nowhere for which another is sought that may be
 class UsedNames:
     """The names of a run, gathered from its programs."""
 
-    bound: dict[str, str] = field(
-        default_factory=dict
-    )  # each with the place of its binding, in words
+    # each with the place of its binding, in words
+    bound: dict[str, str] = field(default_factory=dict)
     mentioned: set[str] = field(default_factory=set)
     had: set[str] = field(default_factory=set)  # that had a value in some program
-    unread: bool = (
-        False  # whether something could not be read to its end: it may have mentioned any name
-    )
+    # whether something could not be read to its end: it may have mentioned any name
+    unread: bool = False
 
     def add(self, scope: Scope) -> None:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
         for binding in scope.bindings.values():
-            shared = (
-                isinstance(binding, Binding) and binding.part is not None
-            )  # comes with the others, whether it is wanted or not
+            # comes with the others, whether it is wanted or not
+            shared = isinstance(binding, Binding) and binding.part is not None
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
                 self.bound[binding.name] = _place(line, binding.source.name)

@@ -257,9 +257,8 @@ def _finish(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
         return adjoint
     if adjoint is None:
         return np.zeros(x.shape, dtype)[()]
-    return np.array(adjoint, dtype).reshape(x.shape)[
-        ()
-    ]  # the caller's own, never a view of the seed or of an input
+    # the caller's own, never a view of the seed or of an input
+    return np.array(adjoint, dtype).reshape(x.shape)[()]
 
 
 def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
@@ -281,9 +280,8 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
             out[:, i] = np.ravel(
                 forward([pushed], {**values, tangent: direction}, scope.precision)[pushed]
             )
-        open_ = np.flatnonzero(
-            np.isnan(out).any(axis=1)
-        ).tolist()  # zero times infinity is decided on the way back
+        # zero times infinity is decided on the way back
+        open_ = np.flatnonzero(np.isnan(out).any(axis=1)).tolist()
     order = reachable([root])
     for i in open_:
         seed = transforms.one_hot(i, root.shape).astype(dtype)[()]

@@ -92,14 +92,12 @@ class Outcome:
     status: str
     reason: str | None = None  # of a skip or an expected failure
     seconds: float = 0.0
-    details: list[str] = field(
-        default_factory=list
-    )  # lines that explain a failure: what, where, both values, diagnosis
+    # lines that explain a failure: what, where, both values, diagnosis
+    details: list[str] = field(default_factory=list)
     identity: Identity | None = None  # what it is known by from run to run
     repeat: str | None = None  # of one that is wrong: a command that repeats it
-    drawn: str | None = (
-        None  # of arguments that were drawn at random: how many points, and from which seed on
-    )
+    # of arguments that were drawn at random: how many points, and from which seed on
+    drawn: str | None = None
 
     @property
     def bad(self) -> bool:

@@ -261,9 +261,8 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
 # -- Pictures: boxes with values and adjoints, operands above their users ------------------------
 
 
-_CHARACTER = (
-    7.3  # width of one in the font of boxes, which has one width; of the widest of usual fonts
-)
+# width of one in the font of boxes, which has one width; of the widest of usual fonts
+_CHARACTER = 7.3
 _PADDING, _MARGIN = 10, 24
 _HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes of a layer
 _LINE = 17

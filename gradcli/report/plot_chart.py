@@ -164,9 +164,8 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
 
 DIM = "bright_black"
 Row = list[tuple[str, str]]  # parts of a line, each with the name of its colour, or none
-_BITS = np.array(
-    [[64, 128], [4, 32], [2, 16], [1, 8]]
-)  # of the dots of a character in Braille, from below
+# of the dots of a character in Braille, from below
+_BITS = np.array([[64, 128], [4, 32], [2, 16], [1, 8]])
 
 
 class Style(NamedTuple):

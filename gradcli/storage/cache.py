@@ -260,9 +260,8 @@ def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None
         with open(handle, "rb", closefd=False) as stream:
             content = stream.read(largest + 1)
         with suppress(OSError):
-            os.utime(
-                handle if os.utime in os.supports_fd else path
-            )  # used now, and so kept for longer
+            # used now, and so kept for longer
+            os.utime(handle if os.utime in os.supports_fd else path)
         return content if len(content) <= largest else None
     except OSError:
         return None

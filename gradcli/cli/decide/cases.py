@@ -233,9 +233,8 @@ def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
     )
     for path in inputs.files:
         if inputs.holds_records(path):
-            yield from _batches(
-                inputs, path, limits, _BATCH if processes > 1 else 1
-            )  # one process answers a slow pipe line by line
+            # one process answers a slow pipe line by line
+            yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)
         elif together or is_stream(path) or processes == 1:  # a stream is read once
             yield Part(path, with_expression=together)
         else:
@@ -323,9 +322,8 @@ class Cases(Work):
         super().__init__(request, check_inputs(request, usual))
         options = self.file_options.of(None)
         for path in self.inputs.files:
-            self.file_options.of(
-                path
-            )  # what is wrong in a project's settings is said before anything is done
+            # what is wrong in a project's settings is said before anything is done
+            self.file_options.of(path)
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes
 

@@ -69,9 +69,8 @@ def inputs() -> Iterator[str]:
 # arguments, as on the command line.
 
 
-_BEGIN = re.compile(
-    r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))"
-)  # where arguments begin after an expression
+# where arguments begin after an expression
+_BEGIN = re.compile(r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))")
 
 
 def pass_on(name: str, *added: str) -> Callable[[Session, str], int]:
@@ -125,9 +124,8 @@ def split(name: str, text: str) -> list[str]:
     therefore.
     """
     places = (max(0, found.start()) for found in _BEGIN.finditer(f" {text}"))
-    cut = next(
-        (place for place in places if _is_closed(text[:place])), len(text)
-    )  # axis=0 in a call is no argument of ours
+    # axis=0 in a call is no argument of ours
+    cut = next((place for place in places if _is_closed(text[:place])), len(text))
     try:
         if name == "diff":
             return shlex.split(text) or [""]

@@ -212,9 +212,8 @@ def is_complete(text: str) -> bool:
         return False
     found = _OPEN_WORDS.findall(text)
     if sum((word in "([") - (word in ")]") for word in found) > 0 and len(text) < DEFAULT.length:
-        return (
-            not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()
-        )  # two empty lines give up
+        # two empty lines give up
+        return not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()
     heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
     return (
         not heads

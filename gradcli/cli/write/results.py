@@ -37,9 +37,8 @@ def prepare(kind: str = "text") -> None:
     if kind not in LACKING:
         reconfigure(errors="backslashreplace")
     elif (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig"):
-        reconfigure(
-            encoding="ascii", errors=LACKING[kind]
-        )  # which all encodings have: their readers expect UTF-8
+        # which all encodings have: their readers expect UTF-8
+        reconfigure(encoding="ascii", errors=LACKING[kind])
 
 
 def somebody_types() -> bool:

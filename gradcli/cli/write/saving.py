@@ -81,9 +81,8 @@ class SavedArrays:
             try:
                 mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
                 weakref.finalize(mapped, discard, temporary)  # what was not moved to its place goes
-                os.posix_fallocate(
-                    handle, 0, os.fstat(handle).st_size
-                )  # a full disk is an error now, not a signal later
+                # a full disk is an error now, not a signal later
+                os.posix_fallocate(handle, 0, os.fstat(handle).st_size)
             except BaseException:
                 discard(temporary)
                 raise

@@ -38,9 +38,8 @@ from gradcli.tensors.core.trace import Trace, trace_call
 TRACED = "the traced function"
 OF_TENSORS = "gradcli"  # whose tensors a function takes
 _MOST_BRANCHES = 4
-_NEARBY = (
-    2.0**-20
-)  # relative: values at which a constant that hides a dependence is another, and no branch
+# relative: values at which a constant that hides a dependence is another, and no branch
+_NEARBY = 2.0**-20
 _ALIKE = 1e-9  # relative, of what the function gives to its own libraries and to tensors
 
 # A function that takes tensors: its arguments, and what its run says beside the results.

@@ -65,9 +65,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if out is None or result is NotImplemented:
             return result
         (target,) = out
-        target[...] = (
-            result if isinstance(target, Traced) else np.asarray(result)
-        )  # which cannot hold what is recorded
+        # which cannot hold what is recorded
+        target[...] = result if isinstance(target, Traced) else np.asarray(result)
         return target
 
     def __array_function__(

@@ -145,9 +145,8 @@ def ours(value: Any) -> Any:
 
 _PARTS = ("linalg", "special")  # whose functions carry the part in their name: linalg_inv
 _OF_NETWORKS = ("torch.nn.functional", "torch._C._nn")
-_PLACED = frozenset(
-    {"device", "layout", "pin_memory", "memory_format", "generator"}
-)  # what says nothing about numbers
+# what says nothing about numbers
+_PLACED = frozenset({"device", "layout", "pin_memory", "memory_format", "generator"})
 
 
 @contextmanager

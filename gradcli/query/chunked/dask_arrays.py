@@ -159,9 +159,8 @@ class _Tasks(Walk):
         self.dtype = program.stages.made.dtype
         self.delayed = import_module("dask").delayed
         self.sent = self.delayed(program, pure=True)
-        self.known = {
-            leaf: self.delayed(value, pure=True) for leaf, value in self.known.items()
-        }  # so it is sent once, however many take it
+        # so it is sent once, however many take it
+        self.known = {leaf: self.delayed(value, pure=True) for leaf, value in self.known.items()}
         self.results: dict[Expr, list[Any]] = {}
 
     def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:

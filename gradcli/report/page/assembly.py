@@ -59,9 +59,8 @@ class Section:
         self.explanation, self.digits, self.prefix = explanation, digits, prefix
         self.sheet = Sheet(explanation, digits)
         self.steps = [*self._steps()]
-        self.most = min(
-            LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes))
-        )  # entries of an array that is written out
+        # entries of an array that is written out
+        self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes)))
 
     def number(self, value: Any) -> str:
         return short(value, self.digits) or "–"
