@@ -115,9 +115,8 @@ def display_width(text: str) -> int:
 
 
 def _columns(character: str) -> int:
-    if (
-        unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff"
-    ):  # the latter join a syllable before them
+    # the latter join a syllable before them
+    if unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff":
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
@@ -193,9 +192,8 @@ def markdown_code(text: str, limit: int) -> str:
     text = one_line(text, limit)
     if not text:
         return ""
-    if (
-        "\\|" in text or "##" in text
-    ):  # what a code span in a table cannot hold: the backslash would be taken for the escape
+    # what a code span in a table cannot hold: the backslash would be taken for the escape
+    if "\\|" in text or "##" in text:
         return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in text)}</code>"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     padding = " " if text.startswith("`") or text.endswith("`") else ""

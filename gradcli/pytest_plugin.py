@@ -65,9 +65,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_checked(path: Path, parent: pytest.Collector) -> bool:
-    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(
-        path
-    ):  # which somebody named
+    # which somebody named
+    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(path):
         return True
     globs = parent.config.getini("gradcli_files")
     if globs == _FILES:

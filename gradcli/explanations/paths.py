@@ -398,9 +398,8 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
     for frame in scope.lowered:
         if frame.call is not None:
             caller, call = frame.call
-            for tree, result in zip(
-                frame.nodes, frame.results, strict=False
-            ):  # fewer results where lowering failed
+            # fewer results where lowering failed
+            for tree, result in zip(frame.nodes, frame.results, strict=False):
                 if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
                     called.setdefault(result, (caller.source, call.span))
     return called

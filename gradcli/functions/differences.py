@@ -138,9 +138,8 @@ def slope(
     if not lively:
         return min(found, key=lambda s: s.error, default=Slope(math.nan, math.inf))
     best = min(lively, key=lambda s: s.error)
-    if found[-1].flat and best.error > _CREDIBLE * abs(
-        best.value
-    ):  # a plain, with something far off that moves
+    # a plain, with something far off that moves
+    if found[-1].flat and best.error > _CREDIBLE * abs(best.value):
         plain = next(i for i in range(len(found)) if all(s.flat for s in found[i:]))
         if found[plain].scale >= _WIDE * found[0].scale:
             return found[plain]

@@ -119,9 +119,8 @@ class Stochastic(Arithmetic):
         )
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        if (
-            self.narrow and op.definition is not None and not op.elementwise and not op.public
-        ):  # each operation of its definition rounds
+        # each operation of its definition rounds
+        if self.narrow and op.definition is not None and not op.elementwise and not op.public:
             return op.definition(*operands, **static)
         values = [o.value if isinstance(o, Moved) else o for o in operands]
         out = op.forward(*values, **static)

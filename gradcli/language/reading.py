@@ -238,9 +238,8 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             library == library_of(base) and has(base, name) and calls.exists(name, library)
         ):
             return Function(function, library)
-    if (
-        is_part(name, library_of(base)) and name != "Tensor"
-    ):  # whose methods are declared, and which is a type
+    # whose methods are declared, and which is a type
+    if is_part(name, library_of(base)) and name != "Tensor":
         return Module(path)
     from gradcli.language import library_names
 

@@ -153,9 +153,8 @@ class Scope:
         # what is made of it gets the value, too
         free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None
         leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
-        with np.errstate(
-            all="ignore"
-        ):  # what is too large for float32 is infinite, and is said where it is used
+        # what is too large for float32 is infinite, and is said where it is used
+        with np.errstate(all="ignore"):
             self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)

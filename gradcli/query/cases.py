@@ -420,9 +420,8 @@ class RecordLines:
             self.names.mentioned |= mentioned
         if options.freeze:
             self.names.had |= given.at.keys()
-        if (
-            record.error is None and not given.at.keys() <= mentioned
-        ):  # names of the command line are another record's, perhaps
+        # names of the command line are another record's, perhaps
+        if record.error is None and not given.at.keys() <= mentioned:
             record.warnings += UsedNames(mentioned=mentioned).warn_unmentioned(given.at, options)
         return record
 

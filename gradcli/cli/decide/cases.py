@@ -263,9 +263,8 @@ def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[P
         lines = list(inputs.lines(path, limits))
     except GradcliError:
         lines = []  # what is wrong is said once, by the one who reads it as a whole
-    if len(lines) < _WORTH_SHARING or any(
-        "rand" in line for line in lines
-    ):  # numbers are drawn in the order of the program
+    # numbers are drawn in the order of the program
+    if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):
         yield Part(path)
         return
     size = -(-len(lines) // shares)

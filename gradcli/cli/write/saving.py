@@ -224,9 +224,8 @@ def _npy(stream: BinaryIO, arrays: Arrays) -> None:
 
 
 def _npz(stream: BinaryIO, arrays: Arrays) -> None:
-    with zipfile.ZipFile(
-        stream, "w"
-    ) as archive:  # np.savez has parameters, which names may be called like
+    # np.savez has parameters, which names may be called like
+    with zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)

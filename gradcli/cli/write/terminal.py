@@ -118,9 +118,8 @@ class Terminal:
                 self._put(("  ", ""), (row.name, "bold"), (" =", ""))
                 for line in row.numbers.split("\n"):
                     self._put((" " * _INDENT + line, ""))
-            if (
-                row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula)
-            ):  # those are the gradient again
+            # those are the gradient again
+            if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):
                 self._put((f"  d/d{row.name} = {row.formula}", "cyan"), hang=_INDENT)
 
     def _grid(self, table: Table, beside: bool, below: bool) -> Grid:
