@@ -20,21 +20,9 @@ from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldErr
 from gradcli.files.arrays import array_of, load_array, parse_array
 from gradcli.files.option_table import option_value
 from gradcli.limits import Limits
+from gradcli.spelling import words
 
-FIELDS = (
-    "id",
-    "expr",
-    "at",
-    "wrt",
-    "seed",
-    "expect",
-    "meta",
-    "skip",
-    "xfail",
-    "rtol",
-    "atol",
-    "dialect",
-)
+FIELDS = words("id expr at wrt seed expect meta skip xfail rtol atol dialect")
 _PART_OF_IDENTITY = ("expect", "at", "seed", "wrt", "dialect")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LONGEST = 100_000  # characters of a list of constant expressions

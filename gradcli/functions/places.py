@@ -14,15 +14,11 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+from gradcli.spelling import words
+
 _OWN = f"{Path(__file__).parent.parent}{os.sep}"
-_LIBRARIES = (
-    "numpy",
-    "scipy",
-    "torch",
-    "jax",
-    "jaxlib",
-    "autograd",
-)  # which the functions that are asked about are written with
+# with which the functions that are asked about are written
+_LIBRARIES = words("numpy scipy torch jax jaxlib autograd")
 
 
 def _folders_of(*names: str) -> tuple[str, ...]:

@@ -262,20 +262,15 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 def statements_of(text: str) -> list[Statement] | None:
     """The statements that a text is, None for what cannot be read."""
+    source, start, found = Source(text), 0, []
     try:
-        return statements_in(Source(text))
+        tokens = tokens_of(source)
+        for stop in ends(source, tokens):
+            if stop > start and (made := statement(source, tokens, start, stop)) is not None:
+                found.append(made)
+            start = stop + 1
     except (ParseError, IndexError):
         return None
-
-
-def statements_in(source: Source) -> list[Statement]:
-    """The statements of a text. Raises ParseError for what cannot be read."""
-    tokens = tokens_of(source)
-    start, found = 0, []
-    for stop in ends(source, tokens):
-        if stop > start and (made := statement(source, tokens, start, stop)) is not None:
-            found.append(made)
-        start = stop + 1
     return found
 
 

@@ -364,7 +364,7 @@ def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
 
 # -- Contours ------------------------------------------------------------------------------------
 
-_HEIGHTS = (
+_HEIGHTS = [
     "blue",
     "bright_blue",
     "cyan",
@@ -374,7 +374,7 @@ _HEIGHTS = (
     "bright_yellow",
     "red",
     "bright_red",
-)
+]
 _ARROWS = "→↗↑↖←↙↓↘"
 _APART = (10, 3)  # columns and rows between arrows
 

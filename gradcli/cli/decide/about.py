@@ -27,6 +27,7 @@ from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode
 from gradcli.report.rules import RULES
+from gradcli.spelling import words
 from gradcli.storage.cache import NATIVE, STORES, folder
 
 
@@ -191,18 +192,7 @@ def _numbers(value: Any) -> str:
 # -- What gradcli runs on, as far as results may depend on it ------------------------------------
 
 
-_PACKAGES = (
-    "gradcli",
-    "numpy",
-    "scipy",
-    "sympy",
-    "mpmath",
-    "python-flint",
-    "typer",
-    "rich",
-    "msgspec",
-    "gmpy2",
-)
+_PACKAGES = words("gradcli numpy scipy sympy mpmath python-flint typer rich msgspec gmpy2")
 
 DEPENDS = (
     "Values and gradients may differ in last bits between versions of NumPy and SciPy and between "

@@ -216,10 +216,10 @@ def _frame(equation: Any) -> int | None:
 
 
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-_CALLS = frozenset({
-    "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "remat",
-    "remat2", "checkpoint",
-})  # fmt: skip
+_CALLS = words(
+    "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr remat remat2 "
+    "checkpoint"
+)
 
 
 # -- Primitives on traced arrays: a rule takes a primitive's operands, of which some are traced, and

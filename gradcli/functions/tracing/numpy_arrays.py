@@ -17,18 +17,15 @@ import numpy as np
 
 from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
+from gradcli.spelling import words
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import cast, get, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.transforms.vectorizing import map_ends
 
-_IN_PLACE = (
-    "partition",
-    "put",
-    "resize",
-    "sort",
-)  # methods of arrays that are not NumPy's function of their name
+# methods of arrays that are not NumPy's function of their name
+_IN_PLACE = words("partition put resize sort")
 
 _OF_FORM = ("shape", "ndim", "size", "dtype")
 
@@ -195,18 +192,7 @@ def _plain(value: Any) -> Any:
 # raises, and runs again without this.
 
 
-_EMPTY = (
-    "zeros",
-    "ones",
-    "empty",
-    "full",
-    "zeros_like",
-    "ones_like",
-    "empty_like",
-    "full_like",
-    "eye",
-    "identity",
-)
+_EMPTY = words("zeros ones empty full zeros_like ones_like empty_like full_like eye identity")
 _OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
