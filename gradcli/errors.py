@@ -353,11 +353,11 @@ def one_of(
     choices = list(allowed)
     if isinstance(word, str) and word in choices:
         return str(word)
-    close = suggestion(word, choices) if isinstance(word, str) else None
-    said = f"'{word}'" if isinstance(word, str) else repr(word)
+    is_text = isinstance(word, str)
+    said = f"'{word}'" if is_text else repr(word)
     raise kind(
         f"{what} must be one of {', '.join(choices)}, not {said}",
-        help=f"did you mean '{close}'?" if close else None,
+        help=did_you_mean(word, choices) if is_text else None,
     )
 
 
@@ -368,9 +368,11 @@ def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> st
     return closest(word, candidates, cutoff)
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+def did_you_mean(
+    word: str, known: Iterable[str], otherwise: str | None = None, cutoff: float = 0.78
+) -> str | None:
     """The help for a word that is not known: the one that is meant, if one is close, else what else
     there is to say.
     """
-    close = suggestion(word, known)
+    close = suggestion(word, known, cutoff)
     return f"did you mean '{close}'?" if close else otherwise

@@ -178,16 +178,14 @@ class GradFile(CheckedFile):
         from gradcli.errors import GradcliError
         from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
-        from gradcli.language.tree import Assertion, Query
+        from gradcli.language.tree import Asked
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, Runner, line_of, marks_of
 
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
         runner = Runner(self.path.parent, parsed, options)
         asked = [
-            i
-            for i, statement in enumerate(parsed)
-            if isinstance(statement, (Query, Assertion, GradcliError))
+            i for i, statement in enumerate(parsed) if isinstance(statement, Asked | GradcliError)
         ]
         for place, i in enumerate(asked):
             first = asked[place - 1] + 1 if place else 0

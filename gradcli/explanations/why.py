@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.characters import normalize
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import UsageError, did_you_mean
 from gradcli.explanations.reasons import (
     Edge,
     Entries,
@@ -451,8 +451,7 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
         if node is not None:
             return _not_asked(explanation, name, node.id)
         known = [*explanation.gradients, VALUE]
-        close = suggestion(name, known)
-        help = f"did you mean '{close}'?" if close else f"there are {', '.join(known[:20])}"
+        help = did_you_mean(name, known, f"there are {', '.join(known[:20])}")
         raise UsageError(f"'{name}' has no gradient here", help=help)
     whole = np.asarray(gradient.value)
     index = _index(index_text, whole, target)

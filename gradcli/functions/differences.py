@@ -24,9 +24,9 @@ from gradcli.functions.arguments import (
     Make,
     Seeds,
     Subject,
+    copy_with,
     parts_of,
     real,
-    rebuilt,
 )
 from gradcli.functions.calls import by_names
 from gradcli.functions.precision import epsilon_of
@@ -431,13 +431,7 @@ def along(subject: Subject, directions: Floats) -> Subject:
         return make
 
     def function(step: Any) -> Any:
-        make = move(step)
-        return subject.function(
-            *(
-                rebuilt(name, value, subject.floats, make)
-                for name, value in subject.arguments.items()
-            )
-        )
+        return subject.function(*subject.arguments_with(subject.floats, move(step)).values())
 
     fewest = max((x.dtype for x in subject.floats.values()), key=epsilon_of)
     return Subject(function, {JVP: np.zeros((), fewest)}, [JVP], subject.make)
@@ -451,7 +445,7 @@ def claimed_jvps(subject: Subject, jvp: Callable[..., Any], directions: Floats) 
     """
     given = subject.copies()
     tangents = [
-        rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt
+        copy_with(name, subject.arguments[name], directions, subject.make) for name in subject.wrt
     ]
     found = [
         real(part, "the JVP must give")

@@ -33,7 +33,7 @@ from gradcli.check.rounding import (
     plus,
     roots_each_way,
 )
-from gradcli.functions.arguments import Subject, as_given, leaves_of, rebuilt
+from gradcli.functions.arguments import Subject, as_given, leaves_of
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, depending, scale_guarded, sweep
@@ -509,12 +509,7 @@ def widen(subject: Subject) -> Subject:
         for name, value in subject.arguments.items()
         for leaf in leaves_of(name, value)
     }
-    return replace(
-        subject,
-        arguments={
-            name: rebuilt(name, value, wide, as_given) for name, value in subject.arguments.items()
-        },
-    )
+    return replace(subject, arguments=subject.arguments_with(wide, as_given))
 
 
 def _share(room: np.ndarray, size: np.ndarray) -> float:

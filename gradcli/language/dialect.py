@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from gradcli.errors import AmbiguousError, ParseError, Source, Span, suggestion
+from gradcli.errors import AmbiguousError, ParseError, Source, Span, did_you_mean
 from gradcli.language.python_hints import modules_imported, names_bound
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
@@ -265,7 +265,6 @@ def unknown_dialect(source: Source) -> ParseError | None:
     match = COMMENT.search(source.text)
     if match is None or match[1] in DIALECTS or source.text[: match.start()].count("'") % 2:
         return None
-    close = suggestion(match[1], list(DIALECTS))
-    help = f"did you mean '{close}'?" if close else f"write one of {', '.join(DIALECTS)}"
+    help = did_you_mean(match[1], DIALECTS, f"write one of {', '.join(DIALECTS)}")
     span = Span(match.start(1), max(match.end(1), match.start(1) + 1))
     return ParseError(f"unknown dialect '{match[1]}'", span=span, source=source, help=help)

@@ -349,6 +349,9 @@ class Assertion(Statement):
     ranges: tuple[Quantified, ...] = ()  # what it is claimed for, if not for the values of names
 
 
+Asked = Query | Assertion  # statements that are answered by a record each
+
+
 # -- Expressions being lowered, and what is kept of them afterwards: what each node of the tree
 # became, and how.
 

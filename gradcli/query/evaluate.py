@@ -22,7 +22,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
 from gradcli.query.options import Options
@@ -287,7 +287,7 @@ def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
     """Return whether a record has nothing to tell: that of a binding that fails because one before
     it has, whose error is told.
     """
-    is_case = isinstance(statement, (Query, Assertion, GradcliError))
+    is_case = isinstance(statement, Asked | GradcliError)
     return not is_case and record.error is not None and record.error.error.follows is not None
 
 

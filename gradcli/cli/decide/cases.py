@@ -33,7 +33,7 @@ from gradcli.files.settings import Configuration, Settings, verdicts
 from gradcli.inert import shell_command
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.tree import Asked, Statement
 from gradcli.limits import Limits
 from gradcli.plans.backend import insist
 from gradcli.plans.threads import cores
@@ -438,7 +438,7 @@ class Cases(Work):
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
                     wanted = line in ours
-                    asked = isinstance(statement, (Query, Assertion, GradcliError))
+                    asked = isinstance(statement, Asked | GradcliError)
                     if asked and not wanted and not drawing:
                         continue
                     record = self._check(program, statement, options)
@@ -463,7 +463,7 @@ class Cases(Work):
         decide = partial(check_statement, program, statement, options, id=id)
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
-        asked = statement if isinstance(statement, (Query, Assertion)) else None
+        asked = statement if isinstance(statement, Asked) else None
         return self.budget.within(
             decide,
             lambda reason: None if asked is None else left_undecided(unrun(asked, id), reason),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -78,6 +78,13 @@ def put_rows(text: str) -> None:
     from gradcli.cli.write.terminal import console, plain_text, put_lines
 
     put_lines(console(sys.stdout, forced=False), plain_text(text))
+
+
+def in_columns(rows: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
+    """Return a line for each row: its first text, and its second in a column beside it."""
+    rows = list(rows)
+    width = max((len(first) for first, _ in rows), default=0)
+    return [f"{indent}{first:<{width}}  {second}" for first, second in rows]
 
 
 _PICTURES = ("svg", "html", "mermaid")

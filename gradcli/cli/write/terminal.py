@@ -152,17 +152,11 @@ class Terminal:
 
 def console(stream: TextIO, forced: bool) -> Console:
     """rich's view of a stream, which takes everything as plain text."""
-    if not forced:
-        return Console(file=stream, markup=False, emoji=False, highlight=False)
-    return Console(  # with colours, whatever the environment says
-        file=stream,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        force_terminal=True,
-        no_color=False,
-        color_system="standard",
+    # colours whatever the environment says
+    how: dict[str, Any] = (
+        {"force_terminal": True, "no_color": False, "color_system": "standard"} if forced else {}
     )
+    return Console(file=stream, markup=False, emoji=False, highlight=False, **how)
 
 
 def plain_text(content: str, style: str = "") -> Text:
