@@ -24,20 +24,18 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
-from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
+from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp, numbers_like
+from gradcli.query.names import missing, variables
 from gradcli.query.options import Options
 from gradcli.query.warnings import (
     first_nonfinite,
-    gradient,
     has_nan,
-    hessian,
-    hvp,
-    jacobian,
-    jvp,
+    has_powers,
     nan_in_pytorch,
     nonfinite,
     nonfinite_of_large,
-    numbers_like,
+    nowhere,
+    remarks,
 )
 from gradcli.report.records import Answer, Record
 

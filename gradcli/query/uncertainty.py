@@ -23,8 +23,8 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
 from gradcli.inert import one_line
 from gradcli.language.scope import Scope
+from gradcli.query.derivatives import hessian, jacobian
 from gradcli.query.matrices import slices_of
-from gradcli.query.warnings import hessian, jacobian
 from gradcli.report.records import JointCovariance, Record, Uncertainty
 
 # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
