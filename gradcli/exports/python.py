@@ -512,7 +512,7 @@ class _Text(Statements):
 # imported when it is asked for.
 
 
-TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "sympy")
+TARGETS = words("latex numpy torch jax c javascript sympy")
 ALIASES = {"js": "javascript"}
 SUFFIXES = {
     ".py": ("numpy", "torch", "jax", "sympy"),

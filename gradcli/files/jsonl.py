@@ -23,7 +23,7 @@ from gradcli.limits import Limits
 from gradcli.spelling import words
 
 FIELDS = words("id expr at wrt seed expect meta skip xfail rtol atol dialect")
-_PART_OF_IDENTITY = ("expect", "at", "seed", "wrt", "dialect")
+_PART_OF_IDENTITY = words("expect at seed wrt dialect")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LONGEST = 100_000  # characters of a list of constant expressions
 _DEEPEST = 64  # levels of what is copied as it is

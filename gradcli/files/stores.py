@@ -50,6 +50,10 @@ class Store:
         with _reading(self.name):
             return self._read(region)
 
+    def _hold(self, array: Any, name: str) -> None:
+        self.array, self.name = array, name
+        self.shape, self.dtype = tuple(array.shape), _real(array.dtype, name)
+
     def _read(self, region: Region) -> np.ndarray:
         return np.array(self.array[region])
 
@@ -167,8 +171,7 @@ class _Zarr(Store):
             raise npy.has_no_parts(name)
         if "pickle" in repr({**found.metadata.to_dict(), "attributes": None}).lower():
             raise InputError(f"cannot read '{name}': its codec unpickles, which may run anything")
-        self.array, self.name = found, name
-        self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
+        self._hold(found, name)
         shards = getattr(found, "shards", None)
         self.chunks = tuple(
             min(c, max(n, 1)) for c, n in zip(shards or found.chunks, self.shape, strict=True)
@@ -205,8 +208,7 @@ class _HDF5(Store):
         found = self.file[key]
         if found.is_virtual or found.external:
             raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
-        self.array, self.name = found, name
-        self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
+        self._hold(found, name)
         self.chunks = (
             tuple(found.chunks) if found.chunks else _without_chunks(self.shape, self.dtype)
         )

@@ -261,7 +261,7 @@ def questions_of(
     spelled: Callable[[str], str],
     *,
     alone: bool,
-    forward: bool = False,
+    forward: bool,
 ) -> Asked:
     """Return what some options ask, of those that are not None.
 

@@ -57,7 +57,7 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     leaves = {name: to_torch(x).requires_grad_() for name, x in subject.floats.items()}
     result = subject(instead=leaves)
     pairs = [
-        (part, _seed_like(torch, part, seed))
+        (part, torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape))
         for part, seed in zip(result, seeds, strict=True)
         if _requires_grad(part)
     ]
@@ -101,10 +101,6 @@ def _pushed_by_torch(subject: Subject, along: Floats) -> list[np.ndarray]:
 
 def _requires_grad(part: Any) -> bool:
     return bool(getattr(part, "requires_grad", False))
-
-
-def _seed_like(torch: Any, part: Any, seed: np.ndarray) -> Any:
-    return torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape)
 
 
 # -- JAX

@@ -175,15 +175,12 @@ class Scope:
 
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
-        if (
+        return (
             name in self.names
             or name in self.outside
             or name in self.functions
             or name in self.dialect.seen.roots
-        ):
-            return True
-        return (
-            name in self.leaves
+            or name in self.leaves
             or name in self.objects
             or name in self.imported
             or name in self.failed

@@ -193,12 +193,12 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
         depth += change
         if depth <= 0 and not (line.endswith(_CONTINUED) and "#" not in line):
             yield first, "".join(pending)
-            first += len(pending)
-            pending, depths, size, depth = [], [], 0, 0
         elif size > limit:
             yield from _regroup(pending, depths, first)
-            first += len(pending)
-            pending, depths, size, depth = [], [], 0, 0
+        else:
+            continue
+        first += len(pending)
+        pending, depths, size, depth = [], [], 0, 0
     yield from _regroup(pending, depths, first)
 
 

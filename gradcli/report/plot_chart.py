@@ -17,6 +17,7 @@ import numpy as np
 from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Part
 from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
+from gradcli.spelling import words
 
 _LONGEST = 40  # characters of a label
 _MARGIN = 0.04  # above and below what is shown
@@ -254,7 +255,7 @@ class Chart(NamedTuple):
 
 # -- Curves --------------------------------------------------------------------------------------
 
-COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red", "white")
+COLOURS = [*words("cyan yellow magenta green blue red white")]
 MARKS = "*+ox#@%&=~$?"  # of curves without colours
 _PER_LABEL = 10  # columns along the axis below
 _PER_TICK = 3  # rows
@@ -364,17 +365,7 @@ def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
 
 # -- Contours ------------------------------------------------------------------------------------
 
-_HEIGHTS = [
-    "blue",
-    "bright_blue",
-    "cyan",
-    "green",
-    "bright_green",
-    "yellow",
-    "bright_yellow",
-    "red",
-    "bright_red",
-]
+_HEIGHTS = [*words("blue bright_blue cyan green bright_green yellow bright_yellow red bright_red")]
 _ARROWS = "→↗↑↖←↙↓↘"
 _APART = (10, 3)  # columns and rows between arrows
 

@@ -18,9 +18,8 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
 
-from gradcli.storage.whole_files import put_entry
+from gradcli.storage.whole_files import NEW, put_entry
 
-NEW = ".new."  # how the names of files begin that are being written; one that stays was interrupted
 _READING = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
 )
@@ -101,7 +100,7 @@ class Store(ABC):
             return False
         try:
             make_private(path.parent)
-            put_entry(path, content, NEW)
+            put_entry(path, content)
             self._make_room(path)
         except OSError:
             return False

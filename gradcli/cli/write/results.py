@@ -179,9 +179,9 @@ class Writer:
                 help="write --format json, or text",
             )
         if self.form == "jsonl":
-            self.put(_encode(result) + "\n")
+            self.put(_encode(result.to_dict()) + "\n")
         elif self.form == "json":
-            self.found.append(_encode(result, 2))
+            self.found.append(_encode(result.to_dict(), 2))
         elif self.form == "csv":
             from gradcli.report.table import HEADER, csv_rows
 
@@ -240,11 +240,7 @@ class Writer:
         return text if self.out is None else f"```mermaid\n{text}```\n"
 
 
-def _encode(result: Any, indent: int | None = None) -> str:
-    return _encode_data(result.to_dict(), indent)
-
-
-def _encode_data(data: Any, indent: int | None = None) -> str:
+def _encode(data: Any, indent: int | None = None) -> str:
     from gradcli.report.data import encode
 
     return encode(data, indent)
@@ -266,7 +262,7 @@ def _alone(record: Record, field: str) -> str:
                 help="write --wrt NAME" if found else None,
             )
         (found,) = found.values()
-    return _encode_data(found).strip('"') + "\n"
+    return _encode(found).strip('"') + "\n"
 
 
 def writer_for(request: Request, **how: Any) -> Writer:

@@ -455,7 +455,7 @@ def _torch(subject: Subject) -> Run:
 
 
 def _jax(subject: Subject) -> Run:
-    from gradcli.functions.tracing.jaxprs import evaluate_jaxpr
+    from gradcli.functions.tracing.jaxprs import JaxprRun
 
     programs: list[Any] = []
 
@@ -466,12 +466,8 @@ def _jax(subject: Subject) -> Run:
             programs.append(flat({name: jax.numpy.asarray(x.array) for name, x in tensors.items()}))
         (program,) = programs
         # JAX sorts a dictionary by its names
-        found = evaluate_jaxpr(
-            program.jaxpr,
-            program.consts,
-            [Traced(tensors[name], passage) for name in sorted(tensors)],
-            passage,
-        )
+        arguments = [Traced(tensors[name], passage) for name in sorted(tensors)]
+        found = JaxprRun(passage).evaluate(program.jaxpr, program.consts, arguments)
         return [_tensor_of(part) for part in found]
 
     return run

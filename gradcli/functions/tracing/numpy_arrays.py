@@ -27,7 +27,7 @@ from gradcli.tensors.transforms.vectorizing import map_ends
 # methods of arrays that are not NumPy's function of their name
 _IN_PLACE = words("partition put resize sort")
 
-_OF_FORM = ("shape", "ndim", "size", "dtype")
+_OF_FORM = words("shape ndim size dtype")
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
@@ -193,7 +193,7 @@ def _plain(value: Any) -> Any:
 
 
 _EMPTY = words("zeros ones empty full zeros_like ones_like empty_like full_like eye identity")
-_OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
+_OF_OTHERS = words("array asarray asanyarray ascontiguousarray")
 
 
 @contextmanager
