@@ -53,7 +53,7 @@ from gradcli.report.verdicts import POINTS, Check, Verdict
 Point = dict[str, Any]  # numbers by names
 
 
-def anywhere(names: Collection[str], count: int, state: int) -> Iterator[Point]:
+def anywhere(names: Collection[str], count: int, state: int = 0) -> Iterator[Point]:
     """Points of all signs and sizes, for names without values: some simple, most moderate, a few
     tiny or large.
     """
