@@ -28,7 +28,6 @@ from gradcli.reference.ranges.intervals import (
     Box,
     Interval,
     range_of,
-    with_side,
     x_log_x,
 )
 
@@ -99,6 +98,7 @@ class Cell:
         self.factors: tuple[Factor, ...] = (Factor(self, UNIT),)
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)
+        self._over: dict[Cell, list[Cell]] = {}
         self.serial = len(cells.all)
         cells.all.append(self)
         if self.serial >= _MOST_CELLS:
@@ -178,6 +178,53 @@ class Cell:
         """The same of other cells; what a choice depends on stays."""
         return found[self.args[0]]
 
+    def limit(self, at: Evaluation) -> Interval | None:
+        """The range of a quotient such as sin(x)/x, or of a sum of such, whose numerator vanishes
+        at the only root of what it is divided by: by Taylor's theorem that of a derivative. The
+        theorem is about what lies between the root and any other number, so that the root has to be
+        in the box.
+        """
+        factors = [f for q, c in self.terms if q != 0 for f in c.factors if f.exponent < 0]
+        divisors = {f.base for f in factors if (x := at.table[f.base].interval) and 0 in x}
+        if not at.limits or len(divisors) != 1:
+            return None
+        (base,) = divisors
+        root, above = Interval.of(-base.constant), self._numerators(base)
+        if not above or root.low not in at.box[min(base.leaves)]:
+            return None
+        there = Evaluation(self.cells, at.box.with_side(min(base.leaves), root), limits=False)
+        zeros = [there.value(part).interval for part in above[:-1]]
+        if not all(x is not None and x.is_zero for x in zeros):
+            return None
+        here = Evaluation(self.cells, at.box, limits=False)
+        values = [here.value(part) for part in above]
+        return None if any(value.events for value in values) else values[-1].interval
+
+    def _numerators(self, base: Cell) -> list[Cell]:
+        """What is over the power n of a variable less a number, and its derivatives up to that of
+        order n, divided by n!; nothing of other quotients.
+        """
+        if base in self._over:
+            return self._over[base]
+        found = self._over[base] = []
+        terms = [(q, {f.base: f for f in c.factors}) for q, c in self.terms if q != 0]
+        order = max(-factors[base].exponent for _, factors in terms if base in factors)
+        is_shift = base.is_linear and len(base.terms) == 1 and Interval.of(base.constant).is_point
+        if not is_shift or order not in _ORDERS:
+            return found
+        parts = [(self.constant, self.cells.raise_to(base, order))]
+        for q, factors in terms:
+            power = factors.pop(base, Factor(base, NOUGHT)).exponent + order
+            rest = self.cells.of_factors([*factors.values()])
+            parts.append((q, rest * self.cells.raise_to(base, power)))
+        above = [self.cells.sum(parts)]
+        with suppress(Unsupported):
+            for k in range(int(order.p)):
+                slope = self.cells.slope(above[-1], base.terms[0][1])
+                above.append(self.cells.sum([(UNIT / (k + 1), slope)]))
+            found += above
+        return found
+
 
 class Leaf(Cell):
     """A variable of the box."""
@@ -212,28 +259,10 @@ class Sum(Cell):
         constant, *weights = self.weights
         total = sum(map(mul, weights, ranges), constant)
         if not total.is_finite:
-            limit = self._without_poles(at)
+            limit = self.limit(at)
             if limit is not None:
                 return Value(limit, frozenset(Event(DOMAIN, cell) for _, cell in events))
         return Value(total, events)
-
-    def _without_poles(self, at: Evaluation) -> Interval | None:
-        """The range where poles of the terms cancel, at the zero of one cell that they are divided
-        by.
-        """
-        terms = [(q, c) for q, c in self.terms if q != 0]
-        divisors = [f for _, c in terms for f in c.factors if f.exponent < 0]
-        divisors = [f for f in divisors if (x := at.value(f.base).interval) and 0 in x]
-        if len({f.base for f in divisors}) != 1:
-            return None
-        worst = min(divisors, key=lambda f: f.exponent)
-        above = [(self.constant, self.cells.raise_to(worst.base, -worst.exponent))]
-        for q, c in terms:
-            power = sum((f.exponent for f in c.factors if f.base is worst.base), -worst.exponent)
-            rest = self.cells.of_factors([f for f in c.factors if f.base is not worst.base])
-            above.append((q, rest * self.cells.raise_to(worst.base, power)))
-        found = self.cells.of_factors([Factor(self.cells.sum(above), UNIT), worst])
-        return found.limit(at) if isinstance(found, Product) else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
@@ -338,39 +367,6 @@ class Product(Cell):
                     found = y and Interval.of(1 / p) * x_log_x(x**p) * y
                     return Value(found, events | more | {Event(DOMAIN, log.base)})
         return None
-
-    @cached_property
-    def quotient(self) -> tuple[int, Interval, list[Cell]] | None:
-        """A quotient by (x - root)**n of a variable: the place of that, the root, and the numerator
-        with its derivatives up to that of order n, divided by n!.
-        """
-        base, order = min(self.factors, key=lambda f: f.exponent)[:2]
-        leaf, root = base.terms[0][1], Interval.of(-base.constant)
-        is_shift = len(base.terms) == 1 and root.is_point
-        if not is_shift or not isinstance(leaf, Leaf) or -order not in _ORDERS:
-            return None
-        above = [self.cells.of_factors([f for f in self.factors if f.base is not base])]
-        with suppress(Unsupported):
-            for k in range(-int(order.p)):
-                slope = self.cells.slope(above[-1], leaf)
-                above.append(self.cells.sum([(UNIT / (k + 1), slope)]))
-            return leaf.place, root, above
-        return None
-
-    def limit(self, at: Evaluation) -> Interval | None:
-        """The range of a quotient such as sin(x)/x, whose numerator vanishes at the root of what it
-        divides by: by Taylor's theorem that of the derivative. The theorem is about what lies
-        between the root and any other number, so that the root has to be in the box.
-        """
-        place, root, above = (at.limits and self.quotient) or (0, EVERYTHING, [])
-        if not above or root.low not in at.box[place]:
-            return None
-        there = Evaluation(self.cells, with_side(at.box, place, root), limits=False)
-        here = Evaluation(self.cells, at.box, limits=False)
-        zeros = [there.value(part).interval for part in above[:-1]]
-        values = [here.value(part) for part in above]
-        vanishes = all(x is not None and x.is_zero for x in zeros)
-        return values[-1].interval if vanishes and not any(v.events for v in values) else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """The product rule. What was divided by, or a root, stays one."""
@@ -528,5 +524,5 @@ class Evaluation:
                 return None
             narrowed[cell] = y & before
             known[cell] = Value(narrowed[cell], events)
-        box = tuple(narrowed.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
+        box = Box(narrowed.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
         return Evaluation(self.cells, box, known, self.limits)

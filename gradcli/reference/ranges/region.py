@@ -36,7 +36,7 @@ from gradcli.reference.ranges.cells import (
     Signs,
     Sum,
 )
-from gradcli.reference.ranges.intervals import Box, Interval, precise, thin
+from gradcli.reference.ranges.intervals import Box, Interval, precise
 from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
 Ends = tuple[float, float]
@@ -75,9 +75,9 @@ class Cells(Algebra):
         self.work = 0
         self.whole = Evaluation(self, box)
         point = (
-            (x.low + (x.high - x.low) * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box)
+            (x.low + x.width * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box)
         )
-        self.somewhere = Evaluation(self, thin(point))
+        self.somewhere = Evaluation(self, Box.at(point))
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
@@ -380,7 +380,7 @@ class Region(ReferenceTape):
         self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
     ) -> None:
         with precise():
-            self.box: Box = tuple(Interval(arb(low), arb(high)) for low, high in variables.values())
+            self.box = Box(Interval(arb(low), arb(high)) for low, high in variables.values())
             self.cells = Cells(self.box)
             self.table = {
                 leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)

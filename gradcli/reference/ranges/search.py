@@ -49,12 +49,9 @@ from gradcli.reference.ranges.intervals import (
     Interval,
     Sides,
     below,
-    corners,
     high,
     low,
     precise,
-    thin,
-    with_side,
 )
 from gradcli.reference.ranges.region import Ends, Region
 
@@ -76,15 +73,12 @@ class Node:
     """A box of the tree, and what a cell may be there; None where it is defined nowhere.
 
     kinds   what is the matter there
-    inside  a number that is attained, if one is known, at a point
     halves  the boxes that it was cut in, when it was looked into
     """
 
     box: Box
     interval: Interval | None
     kinds: AbstractSet[str]
-    point: Box = ()
-    inside: Interval | None = None
     halves: list[Node] | None = None
 
 
@@ -125,9 +119,7 @@ class Search:
             }
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
-        self.root = self._look(box)
-        for corner in corners(box):
-            self._reach(value_at(cell, corner), corner)
+        self.root = self.look(box)
 
     def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is
@@ -150,10 +142,8 @@ class Search:
             still_in_time()
             yield -sign * heap[0][0], heap[0][2]
             node = heapq.heappop(heap)[2]
-            if node.halves is None:
-                node.halves = [
-                    self._look(half, node.interval) for half in self.sides.halves(node.box)
-                ]
+            outer = node.interval or EVERYTHING
+            node.halves = node.halves or [self.look(x, outer) for x in self.sides.halves(node.box)]
             new = node.halves
 
     def is_spent(self, work: int, node: Node, finest: float) -> bool:
@@ -162,98 +152,87 @@ class Search:
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
-        stuck, before = 0, None
-        polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
+        stuck, before, polishing = 0, None, 0
+        most = _POLISH // max(1, len(self.sides.whole)) ** 2
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
-            tight, done = self._is_tight(bound, sign, arb(width))
+            tight = self._is_tight(bound, sign, width / 2, 1e-12)
             polishing += tight
             if (
-                done
-                or polishing > most
+                polishing > most
+                or self._is_tight(bound, sign, _POLISHED, 1e-3)
                 or stuck > _PATIENCE
                 or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
             ):
                 end = 0.0 - sign * below(-sign * bound)
-                point = self._attained(bound, sign, node.box)
-                return Side(end, tight, point, [x.floats for x in node.box])
+                return Side(end, tight, self._attained(bound, sign, node.box), node.box.floats)
         return Side(None)
 
     def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
         """The point where the value is that of a bound, to many digits, if there is one: of those
         looked at, and the roundest of the box that the bound is that of.
         """
-        roundest = thin(x.round_numbers[0] for x in box)
-        self._reach(value_at(self.cell, roundest), roundest)
+        self._attain(box.roundest)
         if not self.best:
             return None
         value, point = self.best[sign]
         found = bool(sign * bound - value <= max(abs(value), arb(_SMALL)) * arb(_ATTAINED))
         return [float(x.low) + 0.0 for x in point] if found else None
 
-    def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
-        """Tell whether a bound is as tight as was asked for, and whether it can hardly be
-        tighter.
+    def _is_tight(self, bound: arb, sign: int, width: float, least: float) -> bool:
+        """Tell whether the excess of a bound is within a share of the range, which counts for as
+        much as a share of its largest number.
         """
         if not self.best or not bound.is_finite():
-            return False, False
+            return False
         here, there = self.best[sign][0], self.best[-sign][0]
-        excess, size = high(sign * bound - here), max(abs(here), abs(there))
-        span = max(low(here + there), ZERO)
-        return bool(excess <= max(span, size * arb(1e-12)) * width / 2), bool(
-            excess <= max(span, size * arb(1e-3)) * _POLISHED
-        )
+        span = max(low(here + there), max(abs(here), abs(there)) * arb(least))
+        return bool(high(sign * bound - here) <= span * arb(width))
 
-    def _look(self, box: Box, outer: Interval | None = None) -> Node:
-        """A box, whose bounds are within those of the box that it is half of."""
-        found = self.bounds(box)
-        self._reach(found.inside, found.point)
-        x = found.interval
-        if x is not None and outer is not None:
-            nowhere = not x.overlaps(outer) and found.kinds & GAPS
-            found.interval = None if nowhere else x & outer
-        return found
-
-    def _reach(self, value: Interval | None, point: Box) -> None:
+    def _attain(self, point: Box) -> Interval | None:
+        """The value at a point, which may be further out than others."""
+        value = value_at(self.cell, point)
         if value is not None and value.is_finite:
             for sign, end in ((1, value.low), (-1, -value.high)):
                 if sign not in self.best or end > self.best[sign][0]:
                     self.best[sign] = end, point
+        return value
 
-    def bounds(self, box: Box) -> Node:
-        """The range over a box, as tight as one look at it gives."""
+    def look(self, box: Box, outer: Interval = EVERYTHING) -> Node:
+        """A box with the range over it, as tight as one look gives it, within that of a box around
+        it.
+        """
         here = Evaluation(self.cells, box)
         value = here.value(self.cell)
-        node = Node(box, value.interval, value.kinds)
-        if node.interval is None:
-            return node
-        node.point = thin(x.middle for x in box)
-        node.inside = value_at(self.cell, node.point)
-        if self.slopes and not node.kinds & _BROKEN:
+        x, kinds, middle = value.interval, value.kinds, box.middle
+        if x is None:
+            return Node(box, None, kinds)
+        inside = self._attain(middle)
+        if self.slopes and not kinds & _BROKEN:
             slopes = {
                 k: here.value(slope).interval or EVERYTHING
                 for k, slope in self.slopes.items()
                 if not box[k].is_point
             }
-            node.interval &= self._monotone(box, slopes)
-            if node.inside is not None:
-                changes = [slope * (box[k] - node.point[k]) for k, slope in slopes.items()]
-                node.interval &= sum(changes, node.inside)
-        return node
+            x &= self._monotone(box, slopes)
+            if inside is not None:
+                x &= sum((slope * (box[k] - middle[k]) for k, slope in slopes.items()), inside)
+        nowhere = kinds & GAPS and not x.overlaps(outer)
+        return Node(box, None if nowhere else x & outer, kinds)
 
     def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
         """Return where the cell rises or falls with a variable, its ends are on the faces."""
         faces = [box, box]
         for k, slope in slopes.items():
             if slope.low >= 0 or slope.high <= 0:
-                ends = thin(box[k].ends if slope.low >= 0 else box[k].ends[::-1])
-                faces = [with_side(face, k, end) for face, end in zip(faces, ends, strict=True)]
+                ends = Box.at(box[k].ends if slope.low >= 0 else box[k].ends[::-1])
+                faces = [face.with_side(k, end) for face, end in zip(faces, ends, strict=True)]
         if faces[0] is box:
             return EVERYTHING
         # the slopes of a face may have a sign where those of the box have none
         least, most = (
             (not node.kinds & _BROKEN and node.interval) or EVERYTHING
-            for node in map(self.bounds, faces)
+            for node in map(self.look, faces)
         )
         return Interval(least.low, most.high)
 
@@ -265,8 +244,8 @@ class Search:
 _FINEST_PLACE = 2.0**-46  # of the sides of the box
 _POINT = 2.0**-144  # of them, within which a round number is taken for the place
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
-_MOST_WORK = 60_000
-_MOST_CELLS = 24  # with which something is the matter
+_MOST_WORK = 60_000  # for cells of the same variables that one operation was made of
+_ALL_WORK = 1_440_000  # for all such
 _GRAVITY = (DOMAIN, POLE, JUMP, KINK)
 
 Range = tuple[Side, Side]  # the lower end and the upper one
@@ -314,10 +293,9 @@ class Function(Region):
                 found.grad.append(self._range(slope, width))
             if norms:
                 sizes = [max(abs(arb(side.end)) for side in part) for part in found.grad if part]
-                several = sum((size**2 for size in sizes), ZERO).sqrt()
                 lengths = {
                     "1": sum(sizes, ZERO),
-                    "2": several if len(sizes) > 1 else sum(sizes, ZERO),
+                    "2": sum((size**2 for size in sizes), ZERO).sqrt(),
                     "inf": max(sizes, default=ZERO),
                 }
                 for name, length in lengths.items():
@@ -331,28 +309,25 @@ class Function(Region):
 
     def find_places(self) -> list[Place]:
         """Return what is the matter with the function, and where, as finely as is cheap."""
+        groups: dict[Any, list[Cell]] = {}
         with precise():
             events = Evaluation(self.cells, self.box).value(self.cell).events
-            cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[
-                :_MOST_CELLS
-            ]
-            groups: dict[Any, set[Cell]] = {}
-            for cell in cells:
-                groups.setdefault((cell.leaves, self.origins.get(cell)), set()).add(cell)
-            found = [place for group in groups.values() for place in self._places_of(group)]
+            for cell in sorted({event.cell for event in events}, key=lambda cell: cell.serial):
+                groups.setdefault((cell.leaves, self.origins.get(cell)), []).append(cell)
+            work = min(_MOST_WORK, _ALL_WORK // max(1, len(groups)))
+            found = [place for group in groups.values() for place in self._places_of(group, work)]
         return sorted(
             found, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where])
         )
 
-    def _places_of(self, cells: set[Cell]) -> Iterator[Place]:
+    def _places_of(self, cells: list[Cell], work: int) -> Iterator[Place]:
         """Yield places where something is the matter with cells of some variables: boxes are halved
         across these only.
         """
         found: dict[str, list[Box]] = {}
-        begun, first = self.cells.work, min(cells, key=lambda cell: cell.serial)
-        active, sides = [self.box], Sides(self.box, first.leaves)
+        begun, active, sides = self.cells.work, [self.box], Sides(self.box, cells[0].leaves)
         while active:
-            fine = len(active) > _MOST_BOXES or self.cells.work - begun > _MOST_WORK
+            fine = len(active) > _MOST_BOXES or self.cells.work - begun > work
             halves: list[Box] = []
             for part in active:
                 kinds, nowhere = self._kinds(cells, part)
@@ -366,10 +341,10 @@ class Function(Region):
             for hull in _join_boxes(boxes):
                 box = hull
                 for k in sides.whole:
-                    box = with_side(box, k, self._sharp_side(box, k, cells))
-                yield Place(kind, first, box)
+                    box = box.with_side(k, self._sharp_side(box, k, cells))
+                yield Place(kind, cells[0], box)
 
-    def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
+    def _kinds(self, cells: Sequence[Cell], box: Box) -> tuple[set[str], bool]:
         """The events in some cells, and whether the function has no value in the box: then what
         takes it out of its domain.
         """
@@ -379,7 +354,7 @@ class Function(Region):
         }
         return grave, value is None
 
-    def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
+    def _sharp_side(self, box: Box, k: int, cells: Sequence[Cell]) -> Interval:
         """A side that ends at the roundest numbers near its ends beyond which nothing is the
         matter.
         """
@@ -388,7 +363,7 @@ class Function(Region):
         room, near = size * _FINEST_PLACE * 4, size * _POINT
 
         def is_clear(first: arb, last: arb) -> bool:
-            part = with_side(box, k, Interval(low(first), high(last)))
+            part = box.with_side(k, Interval(low(first), high(last)))
             return bool(first > last) or not self._kinds(cells, part)[0]
 
         def roundest(first: arb, last: arb, fits: Callable[[arb], bool], end: arb) -> arb:
@@ -407,7 +382,7 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
         touching = [found for found in hulls if all(map(Interval.overlaps, found, box))]
         hulls = [found for found in hulls if found not in touching]
         hulls.append(
-            tuple(
+            Box(
                 Interval.around(*[end for x in sides for end in x.ends])
                 for sides in zip(box, *touching, strict=True)
             )
@@ -472,26 +447,24 @@ class Proof:
         defined  whether a point without a value leaves it open, and refutes nothing
         """
         search = Search(cell, self.box, natural=defined)
-        points = [thin(x.middle for x in self.box), *corners(self.box)]
+        points = [self.box.middle, *self.box.corners]
         for bottom, node in search.worst(-1, GAPS):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
-            finest = _SMALL_PART if defined else _CLOSE
-            spent = search.is_spent(work, node, finest)
+            spent = search.is_spent(work, node, _SMALL_PART if defined else _CLOSE)
             if spent:
-                points.append(thin(x.round_numbers[0] for x in node.box))
-            for point in points or [thin(x.middle for x in node.box)]:
-                x = value_at(cell, point)
-                refuted = not (defined or self.kinks)
+                points.append(node.box.roundest)
+            for point in points or [node.box.middle]:
+                x, at = value_at(cell, point), [float(side.middle) for side in point]
+                refuted = not (defined or self.kinds)
                 if x is not None:
                     refuted = bool(x.high < 0 or (strictly and x.high <= 0))
-                at = [float(side.middle) for side in point]
                 if refuted and self.confirmed(at):
                     return Outcome(False, at)
             if spent:
                 is_gap = defined and node.kinds & GAPS
                 reason = "the sides have no value there" if is_gap else None
-                return Outcome(None, None, [x.floats for x in node.box], reason)
+                return Outcome(None, None, node.box.floats, reason)
             points = []
         return Outcome(True)
 
