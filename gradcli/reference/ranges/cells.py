@@ -20,6 +20,7 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.intervals import (
     DOMAIN,
     EVERYTHING,
+    GAPS,
     JUMP,
     KINK,
     ONE,
@@ -31,7 +32,6 @@ from gradcli.reference.ranges.intervals import (
     x_log_x,
 )
 
-NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
@@ -39,7 +39,6 @@ _MOST_CELLS = 20_000
 _TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
 _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
 _ORDERS = (1, 2, 3, 4)  # of derivatives, for quotients whose parts vanish together
-GAPS = {DOMAIN, POLE}
 
 
 class Event(NamedTuple):
@@ -89,13 +88,13 @@ class Cell:
 
     __array_ufunc__ = None
     known: fmpq | None = None
-    constant = NOUGHT
+    constant = fmpq(0)
     analytic = True
 
     def __init__(self, cells: Any, args: tuple[Cell, ...], partial: bool = False) -> None:
         self.cells, self.args = cells, args
-        self.terms: tuple[tuple[fmpq, Cell], ...] = ((UNIT, self),)
-        self.factors: tuple[Factor, ...] = (Factor(self, UNIT),)
+        self.terms: tuple[tuple[fmpq, Cell], ...] = ((fmpq(1), self),)
+        self.factors: tuple[Factor, ...] = (Factor(self, fmpq(1)),)
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)
         self._over: dict[Cell, list[Cell]] = {}
@@ -104,12 +103,12 @@ class Cell:
         if self.serial >= _MOST_CELLS:
             raise Unsupported(f"more than {_MOST_CELLS:,} operations")
 
-    __add__ = __radd__ = _combination(lambda cells, x, y: cells.sum([(UNIT, x), (UNIT, y)]))
-    __sub__ = _combination(lambda cells, x, y: cells.sum([(UNIT, x), (-UNIT, y)]))
-    __rsub__ = _combination(lambda cells, x, y: cells.sum([(UNIT, y), (-UNIT, x)]))
-    __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, UNIT)]))
-    __truediv__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, -UNIT)]))
-    __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, UNIT), (x, -UNIT)]))
+    __add__ = __radd__ = _combination(lambda cells, x, y: cells.sum([(1, x), (1, y)]))
+    __sub__ = _combination(lambda cells, x, y: cells.sum([(1, x), (-1, y)]))
+    __rsub__ = _combination(lambda cells, x, y: cells.sum([(1, y), (-1, x)]))
+    __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, 1), (y, 1)]))
+    __truediv__ = _combination(lambda cells, x, y: cells.product([(x, 1), (y, -1)]))
+    __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, 1), (x, -1)]))
     __lt__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS))
     __le__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS | EQUAL))
     __gt__ = _combination(lambda cells, x, y: cells.compare(y, x, LESS))
@@ -119,7 +118,7 @@ class Cell:
     __hash__ = object.__hash__
 
     def __neg__(self) -> Any:
-        return self.cells.sum([(-UNIT, self)])
+        return self.cells.sum([(-1, self)])
 
     def __pos__(self) -> Cell:
         return self
@@ -214,14 +213,14 @@ class Cell:
             return found
         parts = [(self.constant, self.cells.raise_to(base, order))]
         for q, factors in terms:
-            power = factors.pop(base, Factor(base, NOUGHT)).exponent + order
+            power = factors.pop(base, Factor(base, fmpq(0))).exponent + order
             rest = self.cells.of_factors([*factors.values()])
             parts.append((q, rest * self.cells.raise_to(base, power)))
         above = [self.cells.sum(parts)]
         with suppress(Unsupported):
             for k in range(int(order.p)):
                 slope = self.cells.slope(above[-1], base.terms[0][1])
-                above.append(self.cells.sum([(UNIT / (k + 1), slope)]))
+                above.append(self.cells.sum([(fmpq(1, k + 1), slope)]))
             found += above
         return found
 
@@ -323,34 +322,34 @@ class Product(Cell):
         return Value(total, events)
 
     @cached_property
-    def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
-        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, k, p, q, rest), and
-        the other factors.
+    def shares(self) -> tuple[list[tuple[Cell, fmpq, Cell, fmpq, Interval]], Cell]:
+        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, p, rest, k,
+        q**(-k/p)), and the other factors.
         """
         found, left = [], {f.base: f.exponent for f in self.factors}
         for total in [base for base, exponent in left.items() if exponent < 0]:
             for q, power in total.terms:
                 u, p, *_ = power.factors[0]
-                k = min(left.get(u, NOUGHT), (-p * left[total]).floor() * UNIT)
+                k = min(left.get(u, fmpq(0)), fmpq((-p * left[total]).floor()))
                 if len(power.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
-                    found.append((u, k, p, q, self.cells.sum([(UNIT, total), (-q, power)])))
+                    rest = self.cells.sum([(1, total), (-q, power)])
+                    found.append((u, p, rest, k, Interval.of(q) ** (-k / p)))
                     left[u] -= k
                     left[total] += k / p
         others = [(b, e) for b, e in left.items() if e != 0]
         return found, self.cells.product(others) if found else self
 
     def _by_shares(self, at: Evaluation) -> Interval:
-        """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
-        which falls with w.
+        """Another bound: where u**p and the rest are not negative, abs(u)**k*total**(-k/p) is
+        between 0 and q**(-k/p).
         """
         shares, others = self.shares
         total = at.value(others).interval if shares else None
-        for u, k, p, q, rest in shares:
+        for u, p, rest, k, most in shares:
             x, y = at.table[u].interval, at.value(rest).interval
             if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
                 return EVERYTHING
-            sign = Interval(x.low.sgn(), x.high.sgn())
-            total = total * sign**k * (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
+            total *= Interval(x.low.sgn(), x.high.sgn()) ** k * Interval(ZERO, most.high)
         return total or EVERYTHING
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:

@@ -226,7 +226,8 @@ class Sides:
 # -- Functions, by the names of sympy's classes in small letters
 
 
-DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
+KINDS = DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
+GAPS, BROKEN = {DOMAIN, POLE}, {DOMAIN, POLE, JUMP}  # without a value; not continuous
 _HAVE_POLES = {"polygamma"}  # where they have no value
 _BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
 

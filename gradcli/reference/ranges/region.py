@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -22,8 +22,6 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
-    NOUGHT,
-    UNIT,
     Branch,
     Call,
     Cell,
@@ -71,12 +69,10 @@ class Cells(Algebra):
         self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
         self._made: dict[Any, Any] = {}
         self.all: list[Cell] = []
-        self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
+        self.zero, self.one = self.number(fmpq(0)), self.number(fmpq(1))
         self.work = 0
         self.whole = Evaluation(self, box)
-        point = (
-            (x.low + x.width * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box)
-        )
+        point = ((x.low + x.width * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box))
         self.somewhere = Evaluation(self, Box.at(point))
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
@@ -118,14 +114,14 @@ class Cells(Algebra):
         alike = all(side.result is sides[0].result for side in sides)
         return sides[0].result if alike else self._once(Choice, off, *sides)
 
-    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
+    def sum(self, parts: Iterable[tuple[fmpq | int, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
-        constant = NOUGHT
+        constant = fmpq(0)
         terms: dict[Cell, fmpq] = {}
         for coefficient, cell in parts:
             constant += coefficient * cell.constant
             for inner, term in cell.terms:
-                terms[term] = terms.get(term, NOUGHT) + coefficient * inner
+                terms[term] = terms.get(term, 0) + coefficient * inner
         left = sorted(
             ((q, c) for c, q in terms.items() if q != 0 or c.partial),
             key=lambda term: term[1].serial,
@@ -136,20 +132,20 @@ class Cells(Algebra):
 
     def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
         """A number and a cell whose product is this one: the same cell for all multiples of it."""
-        leading = next((q for q, _ in cell.terms if q != 0), UNIT)
+        leading = next((q for q, _ in cell.terms if q != 0), fmpq(1))
         return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
 
-    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
+    def product(self, parts: Iterable[tuple[Cell, fmpq | int]]) -> Cell:
         """The product of powers: products in it are opened, and like factors gathered; numbers
         become coefficients.
         """
-        scale = UNIT
+        scale = fmpq(1)
         known: dict[Cell, Factor] = {}
-        pending = list(parts)[::-1]
+        pending = [(cell, fmpq(exponent)) for cell, exponent in parts][::-1]
         while pending:
             cell, exponent = pending.pop()
             whole = exponent.q == 1
-            leading, rest = self.monic(cell) if whole else (UNIT, cell)
+            leading, rest = self.monic(cell) if whole else (fmpq(1), cell)
             if cell.known is not None and whole and (cell.known != 0 or exponent > 0):
                 scale *= cell.known ** int(exponent.p)
             elif leading != 1:
@@ -157,9 +153,9 @@ class Cells(Algebra):
                 pending.append((rest, exponent))
             else:
                 plain = cell.known is not None and cell.known > 0
-                inner = cell.factors if whole else (Factor(cell, UNIT, root=not plain),)
+                inner = cell.factors if whole else (Factor(cell, fmpq(1), root=not plain),)
                 for f in inner:
-                    before = known.get(f.base, Factor(f.base, NOUGHT))
+                    before = known.get(f.base, Factor(f.base, fmpq(0)))
                     divides = before.divides or f.divides or (exponent < 0 and not plain)
                     known[f.base] = Factor(
                         f.base,
@@ -173,7 +169,7 @@ class Cells(Algebra):
         return self.sum([(scale, self.of_factors(factors))])
 
     def of_factors(self, factors: Sequence[Factor]) -> Cell:
-        if len(factors) == 1 and factors[0] == Factor(factors[0].base, UNIT):
+        if len(factors) == 1 and factors[0] == Factor(factors[0].base, fmpq(1)):
             return factors[0].base
         ordered = sorted(factors, key=lambda f: f.base.serial)
         return self._once(Product, *ordered) if factors else self.one
@@ -321,7 +317,7 @@ class Cells(Algebra):
         return False
 
     def fsum(self, terms: Any) -> Cell:
-        return self.sum([(UNIT, self.of(x)) for x in terms])
+        return self.sum([(1, self.of(x)) for x in terms])
 
     def ceil(self, x: Any) -> Any:
         return -self.floor(-self.of(x))
@@ -330,10 +326,7 @@ class Cells(Algebra):
         return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
 
     def extreme(self, which: str, row: list[Any]) -> Any:
-        best = row[0]
-        for x in row[1:]:
-            best = self.function(f"{which}imum", best, x)
-        return best
+        return reduce(getattr(self, f"{which}imum"), row)
 
     def __getattr__(self, name: str) -> Any:
         """Any function of the catalogue, as references call it."""

@@ -28,9 +28,6 @@ from gradcli.reference.deadline import still_in_time
 from gradcli.reference.fields.element import Element, Generator, fraction
 from gradcli.reference.fields.functions import Functions, decide_in_field
 from gradcli.reference.ranges.cells import (
-    GAPS,
-    NOUGHT,
-    UNIT,
     Call,
     Cell,
     Evaluation,
@@ -39,11 +36,10 @@ from gradcli.reference.ranges.cells import (
     Sum,
 )
 from gradcli.reference.ranges.intervals import (
-    DOMAIN,
+    BROKEN,
     EVERYTHING,
-    JUMP,
-    KINK,
-    POLE,
+    GAPS,
+    KINDS,
     ZERO,
     Box,
     Interval,
@@ -61,11 +57,9 @@ _HOPELESS = 2.0**-40  # where it is unbounded
 # further boxes along one variable, that ends be those of the true range where this is cheap
 _POLISH = 150
 _POLISHED = 2.0**-58
-_PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 _ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken for it
 _SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
 _WORK = 240_000  # cells that are evaluated for one range
-_BROKEN = {DOMAIN, POLE, JUMP}  # where a cell is not continuous
 
 
 @dataclass(eq=False)
@@ -85,7 +79,7 @@ class Node:
 def value_at(cell: Cell, point: Box) -> Interval | None:
     """The value at a point, if it has one there and does not jump."""
     value = Evaluation(cell.cells, point).value(cell)
-    return None if value.kinds & {*GAPS, JUMP} else value.interval
+    return None if value.kinds & BROKEN else value.interval
 
 
 class Side(NamedTuple):
@@ -152,16 +146,13 @@ class Search:
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
-        stuck, before, polishing = 0, None, 0
-        most = _POLISH // max(1, len(self.sides.whole)) ** 2
+        polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
         for bound, node in self.worst(sign):
-            stuck, before = stuck + 1 if bound == before else 0, bound
             tight = self._is_tight(bound, sign, width / 2, 1e-12)
             polishing += tight
             if (
                 polishing > most
                 or self._is_tight(bound, sign, _POLISHED, 1e-3)
-                or stuck > _PATIENCE
                 or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
             ):
                 end = 0.0 - sign * below(-sign * bound)
@@ -208,7 +199,7 @@ class Search:
         if x is None:
             return Node(box, None, kinds)
         inside = self._attain(middle)
-        if self.slopes and not kinds & _BROKEN:
+        if self.slopes and not kinds & BROKEN:
             slopes = {
                 k: here.value(slope).interval or EVERYTHING
                 for k, slope in self.slopes.items()
@@ -231,7 +222,7 @@ class Search:
             return EVERYTHING
         # the slopes of a face may have a sign where those of the box have none
         least, most = (
-            (not node.kinds & _BROKEN and node.interval) or EVERYTHING
+            (not node.kinds & BROKEN and node.interval) or EVERYTHING
             for node in map(self.look, faces)
         )
         return Interval(least.low, most.high)
@@ -246,7 +237,6 @@ _POINT = 2.0**-144  # of them, within which a round number is taken for the plac
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
 _MOST_WORK = 60_000  # for cells of the same variables that one operation was made of
 _ALL_WORK = 1_440_000  # for all such
-_GRAVITY = (DOMAIN, POLE, JUMP, KINK)
 
 Range = tuple[Side, Side]  # the lower end and the upper one
 
@@ -289,7 +279,7 @@ class Function(Region):
             found = Found(self._range(self.cell, width), [], self.find_places())
             for k in range(len(self.box)) if found.value else ():
                 slope = self.slope(self.cell, k)  # where the function has a value
-                slope = self.cells.sum([(UNIT, slope), (NOUGHT, self.cell)])
+                slope = self.cells.sum([(1, slope), (0, self.cell)])
                 found.grad.append(self._range(slope, width))
             if norms:
                 sizes = [max(abs(arb(side.end)) for side in part) for part in found.grad if part]
@@ -317,7 +307,7 @@ class Function(Region):
             work = min(_MOST_WORK, _ALL_WORK // max(1, len(groups)))
             found = [place for group in groups.values() for place in self._places_of(group, work)]
         return sorted(
-            found, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where])
+            found, key=lambda p: (KINDS.index(p.kind), [float(x.low.mid()) for x in p.where])
         )
 
     def _places_of(self, cells: list[Cell], work: int) -> Iterator[Place]:
@@ -485,7 +475,7 @@ class Proof:
 
     def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
         """Prove that a cell is defined all over the box, and zero."""
-        off = self.cells.sum([(NOUGHT, cell), (-UNIT, abs(reduced))])
+        off = self.cells.sum([(0, cell), (-1, abs(reduced))])
         return self._positive(off, defined=True, work=_WORK_FOR_PARTS)
 
 
