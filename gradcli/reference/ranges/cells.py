@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import permutations
+from math import prod
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -105,10 +106,10 @@ class Cell:
 
     __add__ = __radd__ = _combination(lambda cells, x, y: cells.sum([(1, x), (1, y)]))
     __sub__ = _combination(lambda cells, x, y: cells.sum([(1, x), (-1, y)]))
-    __rsub__ = _combination(lambda cells, x, y: cells.sum([(1, y), (-1, x)]))
+    __rsub__ = _combination(lambda cells, x, y: y - x)
     __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, 1), (y, 1)]))
     __truediv__ = _combination(lambda cells, x, y: cells.product([(x, 1), (y, -1)]))
-    __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, 1), (x, -1)]))
+    __rtruediv__ = _combination(lambda cells, x, y: y / x)
     __lt__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS))
     __le__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS | EQUAL))
     __gt__ = _combination(lambda cells, x, y: cells.compare(y, x, LESS))
@@ -157,17 +158,16 @@ class Cell:
         x, events = self.cells.somewhere.value(self)
         return x is not None and not events and 0 not in x
 
-    def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
-        """The ranges of what it is made of, unless some of it has no value, and what is the matter
-        with that.
-        """
+    def value(self, at: Evaluation) -> Value:
+        """Its range, unless what it is made of has none, and what is the matter with either."""
         values = [at.table[a] for a in self.args]
         ranges = [x for x, _ in values if x is not None]
         events = NONE.union(*[events for _, events in values])
-        return ranges if len(ranges) == len(values) else None, events
+        return Value(None, events) if len(ranges) < len(values) else self.join(at, ranges, events)
 
-    def value(self, at: Evaluation) -> Value:
-        return at.table[self.args[0]]
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
+        """Its range, from those of what it is made of, and what is the matter with either."""
+        return Value(ranges[0], events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """Its derivative, from those of what it is made of, of which one at least is not 0."""
@@ -251,17 +251,12 @@ class Sum(Cell):
         self.constant, self.terms, self.known = constant, terms, None if terms else constant
         self.weights = [Interval.of(q) for q in (constant, *(q for q, _ in terms))]
 
-    def value(self, at: Evaluation) -> Value:
-        ranges, events = self.operand_ranges(at)
-        if ranges is None:
-            return Value(None, events)
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         constant, *weights = self.weights
         total = sum(map(mul, weights, ranges), constant)
-        if not total.is_finite:
-            limit = self.limit(at)
-            if limit is not None:
-                return Value(limit, frozenset(Event(DOMAIN, cell) for _, cell in events))
-        return Value(total, events)
+        if total.is_finite or not (limit := self.limit(at)):
+            return Value(total, events)
+        return Value(limit, frozenset(Event(DOMAIN, cell) for _, cell in events))
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
@@ -298,28 +293,27 @@ class Product(Cell):
         self.analytic = all(not f.root or f.base.is_linear for f in factors)
 
     def value(self, at: Evaluation) -> Value:
-        at_zero = self._with_logarithm(at)
-        if at_zero is not None:
-            return at_zero
-        ranges, events = self.operand_ranges(at)
-        if ranges is None:
+        return self._with_logarithm(at) or super().value(at)
+
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
+        operands = [*zip(self.factors, ranges, strict=True)]
+        roots = [x for f, x in operands if f.root and x.low < 0]
+        if roots:
+            events |= {Event(DOMAIN, self)}
+        if any(x.high < 0 for x in roots):
             return Value(None, events)
-        total: Interval | None = Interval(ONE, ONE)
-        divisors = []
-        for f, x in zip(self.factors, ranges, strict=True):
-            if f.root and x.low < 0:
-                events |= {Event(DOMAIN, self)}
-                if x.high < 0:
-                    return Value(None, events)
-            if f.divides and 0 in x:
-                divisors.append(x)
-            total = total and total * x**f.exponent
-        total = total and total & self._by_shares(at)
-        if divisors:  # where a numerator may vanish, too, there may be no pole
-            above = [x for f, x in zip(self.factors, ranges, strict=True) if f.exponent >= 0]
-            events |= {Event(DOMAIN if any(0 in x for x in above) else POLE, self)}
-            total = self.limit(at) or (None if any(x.is_point for x in divisors) else total)
-        return Value(total, events)
+        total = prod((x**f.exponent for f, x in operands), start=Interval(ONE, ONE))
+        total &= self._by_shares(at)
+        divisors = [x for f, x in operands if f.divides and 0 in x]
+        if not divisors:
+            return Value(total, events)
+        # where a numerator may vanish, too, there may be no pole
+        may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
+        nowhere = any(x.is_point for x in divisors)
+        return Value(
+            self.limit(at) or (None if nowhere else total),
+            events | {Event(DOMAIN if may_vanish else POLE, self)},
+        )
 
     @cached_property
     def shares(self) -> tuple[list[tuple[Cell, fmpq, Cell, fmpq, Interval]], Cell]:
@@ -390,15 +384,11 @@ class Call(Cell):
         on_interval = name in _ON_INTERVALS and args[0].is_linear
         self.analytic = on_interval or (name in _TOTAL.split() and name != "floor")
 
-    def value(self, at: Evaluation) -> Value:
-        ranges, events = self.operand_ranges(at)
-        if ranges is None:
-            return Value(None, events)
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
-        if found.kind is not None:
-            events |= {Event(found.kind, self)}
-        return Value(found.interval, events)
+        own = NONE if found.kind is None else {Event(found.kind, self)}
+        return Value(found.interval, events | own)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         if self.name == "floor":
@@ -439,27 +429,24 @@ class Choice(Cell):
         sides = [side for side in self.sides if side.signs & possible] or self.sides
         ends: list[arb] = []
         for signs, result in sides:
-            there = at.narrow(self.off, signs)
-            if there is not None:
+            if there := at.narrow(self.off, signs):
                 x, more = there.value(result)
                 events |= more
                 ends += x.ends if x is not None else ()
-        if len(sides) > 1:
-            apart = self._gap(at)
-            if (
-                apart is None or not apart.is_zero
-            ):  # where nothing is known of the gap, nothing is said
-                unknown = apart is None or not apart.is_finite
-                events |= {Event(DOMAIN if unknown else JUMP, self)}
-            elif len(self.thick) > 1:
-                events |= {Event(KINK, self)}
-        return Value(Interval.around(*ends) if ends else None, events)
+        kind = self._turn(at) if len(sides) > 1 else None
+        own = NONE if kind is None else {Event(kind, self)}
+        return Value(Interval.around(*ends) if ends else None, events | own)
 
-    def _gap(self, at: Evaluation) -> Interval | None:
-        """How far the results are apart where one turns into the other."""
-        there = at.narrow(self.off, EQUAL)
+    def _turn(self, at: Evaluation) -> str | None:
+        """What is the matter where one result turns into the other. Where nothing is known of the
+        gap between them, nothing is said.
+        """
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
-        return Interval(ZERO, ZERO) if there is None else there.value(apart).interval
+        there = at.narrow(self.off, EQUAL)
+        x = there.value(apart).interval if there else Interval(ZERO, ZERO)
+        if x is None or not x.is_finite:
+            return DOMAIN
+        return JUMP if not x.is_zero else KINK if len(self.thick) > 1 else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         beside = ANY - EQUAL if self.off.is_thin else ANY
@@ -512,16 +499,16 @@ class Evaluation:
         )
         if side == x:
             return self
-        narrowed = {off: side}
+        if side.low > side.high:
+            return None
+        known, box = {**self.known, off: Value(side, value.events)}, self.box
         if len(off.terms) == 1:
-            narrowed[off.terms[0][1]] = side - Interval.of(off.constant)
-        known = dict(self.known)
-        for cell, y in narrowed.items():
-            before, events = self.table[cell]
-            before = before or EVERYTHING
-            if side.low > side.high or not y.overlaps(before):
+            term = off.terms[0][1]
+            before, events = self.table[term]
+            y = side - Interval.of(off.constant)
+            if before is None or not y.overlaps(before):
                 return None
-            narrowed[cell] = y & before
-            known[cell] = Value(narrowed[cell], events)
-        box = Box(narrowed.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
+            known[term] = Value(y & before, events)
+            if isinstance(term, Leaf):
+                box = box.with_side(term.place, y & before)
         return Evaluation(self.cells, box, known, self.limits)

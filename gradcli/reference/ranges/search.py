@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from flint import arb
@@ -57,6 +58,7 @@ _HOPELESS = 2.0**-40  # where it is unbounded
 # further boxes along one variable, that ends be those of the true range where this is cheap
 _POLISH = 150
 _POLISHED = 2.0**-58
+_PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 _ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken for it
 _SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
 _WORK = 240_000  # cells that are evaluated for one range
@@ -114,6 +116,8 @@ class Search:
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self.look(box)
+        for corner in box.corners:
+            self._attain(corner)
 
     def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is
@@ -147,11 +151,14 @@ class Search:
     def side(self, sign: int, width: float, work: int = _WORK) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
         polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
+        stuck, before = 0, None
         for bound, node in self.worst(sign):
+            stuck, before = stuck + 1 if bound == before else 0, bound
             tight = self._is_tight(bound, sign, width / 2, 1e-12)
             polishing += tight
             if (
                 polishing > most
+                or stuck > _PATIENCE
                 or self._is_tight(bound, sign, _POLISHED, 1e-3)
                 or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
             ):
@@ -299,23 +306,24 @@ class Function(Region):
 
     def find_places(self) -> list[Place]:
         """Return what is the matter with the function, and where, as finely as is cheap."""
-        groups: dict[Any, list[Cell]] = {}
+        groups: dict[Any, set[Cell]] = {}
         with precise():
             events = Evaluation(self.cells, self.box).value(self.cell).events
-            for cell in sorted({event.cell for event in events}, key=lambda cell: cell.serial):
-                groups.setdefault((cell.leaves, self.origins.get(cell)), []).append(cell)
+            for cell in sorted({event.cell for event in events}, key=attrgetter("serial")):
+                groups.setdefault((cell.leaves, self.origins.get(cell)), set()).add(cell)
             work = min(_MOST_WORK, _ALL_WORK // max(1, len(groups)))
             found = [place for group in groups.values() for place in self._places_of(group, work)]
         return sorted(
             found, key=lambda p: (KINDS.index(p.kind), [float(x.low.mid()) for x in p.where])
         )
 
-    def _places_of(self, cells: list[Cell], work: int) -> Iterator[Place]:
+    def _places_of(self, cells: set[Cell], work: int) -> Iterator[Place]:
         """Yield places where something is the matter with cells of some variables: boxes are halved
         across these only.
         """
         found: dict[str, list[Box]] = {}
-        begun, active, sides = self.cells.work, [self.box], Sides(self.box, cells[0].leaves)
+        begun, first = self.cells.work, min(cells, key=attrgetter("serial"))
+        active, sides = [self.box], Sides(self.box, first.leaves)
         while active:
             fine = len(active) > _MOST_BOXES or self.cells.work - begun > work
             halves: list[Box] = []
@@ -332,9 +340,9 @@ class Function(Region):
                 box = hull
                 for k in sides.whole:
                     box = box.with_side(k, self._sharp_side(box, k, cells))
-                yield Place(kind, cells[0], box)
+                yield Place(kind, first, box)
 
-    def _kinds(self, cells: Sequence[Cell], box: Box) -> tuple[set[str], bool]:
+    def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
         """The events in some cells, and whether the function has no value in the box: then what
         takes it out of its domain.
         """
@@ -344,7 +352,7 @@ class Function(Region):
         }
         return grave, value is None
 
-    def _sharp_side(self, box: Box, k: int, cells: Sequence[Cell]) -> Interval:
+    def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
         """A side that ends at the roundest numbers near its ends beyond which nothing is the
         matter.
         """
