@@ -21,7 +21,6 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.intervals import (
     DOMAIN,
     EVERYTHING,
-    GAPS,
     JUMP,
     KINK,
     ONE,
@@ -35,15 +34,15 @@ from gradcli.reference.ranges.intervals import (
 
 Signs = frozenset[int]
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
+GAPS, BROKEN = {DOMAIN, POLE}, {DOMAIN, POLE, JUMP}  # without a value; not continuous
 _MOST_CELLS = 20_000
-# defined everywhere
-_TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
-_ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
+_ENTIRE = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler"  # analytic everywhere
+_ON_INTERVALS = {"log", "asin", "acos", "acosh", "atanh"}  # where they are analytic
 _ORDERS = (1, 2, 3, 4)  # of derivatives, for quotients whose parts vanish together
 
 
 class Event(NamedTuple):
-    """A pole, an edge of the domain, a kink or a jump of a cell somewhere in a box."""
+    """Something that is the matter with a cell somewhere in a box."""
 
     kind: str
     cell: Cell
@@ -54,14 +53,13 @@ NONE: Events = frozenset()
 
 
 class Value(NamedTuple):
-    """The range of a cell; None where it is defined nowhere in the box."""
+    """The range of a cell, if it is defined somewhere in the box, and what is the matter there."""
 
     interval: Interval | None
     events: Events = NONE
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds of what is the matter."""
         return {e.kind for e in self.events}
 
 
@@ -268,9 +266,7 @@ class Sum(Cell):
 
 
 class Factor(NamedTuple):
-    """A base with its exponent, all told; whether it was divided by, and whether a root was taken
-    of it.
-    """
+    """A base with its exponent, whether it was divided by, and whether a root was taken of it."""
 
     base: Cell
     exponent: fmpq
@@ -349,25 +345,26 @@ class Product(Cell):
     def _with_logarithm(self, at: Evaluation) -> Value | None:
         """The range of x**p*log(x), or x**p*log(-x), where x may be 0, with its limit there."""
         for power, log in permutations(self.factors, 2):
-            (x, events), p = at.table[power.base], power.exponent
-            is_log = isinstance(log.base, Call) and log.base.name == "log" and log.exponent == 1
-            if is_log and p > 0 and x is not None and 0 in x and x.is_finite:
-                scale, base = self.cells.monic(log.base.args[0])
+            (x, events), p, call = at.table[power.base], power.exponent, log.base
+            if x is None or 0 not in x or not x.is_finite or p <= 0 or log.exponent != 1:
+                continue
+            if isinstance(call, Call) and call.name == "log":
+                scale, base = self.cells.monic(call.args[0])
                 if base is power.base and abs(scale) == 1:
                     x = Interval(ZERO, x.high) if scale == 1 else Interval(x.low, ZERO)
                     rest = [f for f in self.factors if f is not power and f is not log]
                     y, more = at.value(self.cells.of_factors(rest))
                     found = y and Interval.of(1 / p) * x_log_x(x**p) * y
-                    return Value(found, events | more | {Event(DOMAIN, log.base)})
+                    return Value(found, events | more | {Event(DOMAIN, call)})
         return None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """The product rule. What was divided by, or a root, stays one."""
         terms = []
-        for i, f in enumerate(self.factors):
+        for f in self.factors:
             if f.exponent != 0 and found[f.base] is not self.cells.zero:
                 less = f._replace(exponent=f.exponent - 1, divides=f.divides or f.exponent < 1)
-                rest = [g for g in (*self.factors[:i], less, *self.factors[i + 1 :]) if g.matters]
+                rest = [g for g in (less, *self.factors) if g is not f and g.matters]
                 terms.append((f.exponent, self.cells.of_factors(rest) * found[f.base]))
         return self.cells.sum(terms)
 
@@ -379,10 +376,10 @@ class Call(Cell):
     """A function by its name, which is sympy's."""
 
     def __init__(self, cells: Any, name: str, function: Any, *args: Cell) -> None:
-        super().__init__(cells, args, name not in _TOTAL.split())
+        is_entire = name in _ENTIRE.split()
+        super().__init__(cells, args, not is_entire and name != "floor")
         self.name, self.function = name, function
-        on_interval = name in _ON_INTERVALS and args[0].is_linear
-        self.analytic = on_interval or (name in _TOTAL.split() and name != "floor")
+        self.analytic = is_entire or (name in _ON_INTERVALS and args[0].is_linear)
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         found, work = range_of(self.name, self.function, ranges)
@@ -408,7 +405,7 @@ class Branch(NamedTuple):
 
 
 class Choice(Cell):
-    """One of two results, by the sign of a cell. A derivative has none where that is 0, unless this
+    """One of two results by the sign of a cell: of a derivative, none where that is 0, unless this
     fills some space.
     """
 
@@ -459,16 +456,15 @@ class Choice(Cell):
 
 
 class Evaluation:
-    """Cells over one box, and those of which more is known there.
-
-    limits  whether quotients whose parts vanish together have their limits
+    """Cells over one box, and those of which more is known there. ``limits``: whether quotients
+    whose parts vanish together have their limits.
     """
 
     def __init__(
         self, cells: Any, box: Box, known: Mapping[Cell, Value] | None = None, limits: bool = True
     ) -> None:
         self.cells, self.box, self.known, self.limits = cells, box, known or {}, limits
-        self.table: dict[Cell, Value] = dict(self.known)
+        self.table = {**self.known}
 
     def value(self, cell: Cell) -> Value:
         table, before = self.table, len(self.table)

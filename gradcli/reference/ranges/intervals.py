@@ -36,9 +36,7 @@ def high(x: arb) -> arb:
 
 
 def _times(x: arb, y: arb) -> arb:
-    """Zero times infinity is zero: an end of an interval stands for numbers beside it, not for
-    itself.
-    """
+    """The product of two ends, where zero times infinity is zero: an end stands for what is beside."""
     return ZERO if x == 0 or y == 0 else x * y
 
 
@@ -103,17 +101,15 @@ class Interval:
             )
         return Interval.around(*[_times(a, b) for a in self.ends for b in other.ends])
 
-    def inverse(self) -> Interval:
-        """1/x; all numbers where x has both signs."""
-        a, b = self.ends
-        if a < 0 < b or a == 0 == b:
-            return EVERYTHING
-        return Interval(-INFINITE if b == 0 else low(1 / b), INFINITE if a == 0 else high(1 / a))
-
     def __pow__(self, p: fmpq) -> Interval:
         """Powers of numbers from 0 on, unless the exponent is a whole number."""
         if p < 0:
-            return (self**-p).inverse()
+            a, b = (self**-p).ends
+            if a < 0 < b or a == 0 == b:
+                return EVERYTHING
+            return Interval(
+                -INFINITE if b == 0 else low(1 / b), INFINITE if a == 0 else high(1 / a)
+            )
         if p == 1:
             return self
         whole, odd = p.q == 1, p.p % 2 == 1
@@ -130,10 +126,7 @@ class Interval:
         are none.
         """
         if not self.overlaps(other):
-            raise AssertionError(
-                f"{self} and {other} have no number in common, and should have those of one "
-                "function"
-            )
+            raise AssertionError(f"{self} and {other} have no number in common")
         return Interval(max(self.low, other.low), min(self.high, other.high))
 
     @property
@@ -157,9 +150,7 @@ class Interval:
 
     @property
     def round_numbers(self) -> list[float]:
-        """The roundest floats inside, the roundest first; if there are none, the one in the
-        middle.
-        """
+        """The floats inside, the roundest first; if there are none, the one in the middle."""
         m = float(self.middle)
         return [p for digits in range(17) if arb(p := round(m, digits)) in self] or [m]
 
@@ -226,18 +217,13 @@ class Sides:
 # -- Functions, by the names of sympy's classes in small letters
 
 
-KINDS = DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
-GAPS, BROKEN = {DOMAIN, POLE}, {DOMAIN, POLE, JUMP}  # without a value; not continuous
+KINDS = DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"  # the gravest first
 _HAVE_POLES = {"polygamma"}  # where they have no value
 _BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
 
 
 class Found(NamedTuple):
-    """The range of a function over intervals.
-
-    interval  None where it is defined nowhere
-    kind      what is the matter somewhere: DOMAIN, POLE or JUMP
-    """
+    """The range of a function, if it is defined somewhere, and what is the matter somewhere."""
 
     interval: Interval | None
     kind: str | None = None
@@ -299,9 +285,7 @@ def _loggamma(x: Interval) -> Found:
 
 
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
-    """A function of period 2*pi between -1 and 1, with a crest at crest*pi and a trough pi
-    beyond.
-    """
+    """A function of period 2*pi, between 1 at crest*pi and -1 at (crest + 1)*pi."""
     whole, turns = Interval(-ONE, ONE), []
     if not x.is_finite:
         return Found(whole)

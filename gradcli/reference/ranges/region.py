@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -41,6 +42,8 @@ Ends = tuple[float, float]
 _SHARE = 0.3819  # of the sides of the box, for a point in it
 _MOST_RESULTS = 64  # of the branches of one operation
 _MOST_CHOICES = 5  # of a function, for each of which it has twice as many branches
+
+_SERIAL = attrgetter("serial")
 
 Made = TypeVar("Made", bound=Cell)
 
@@ -122,10 +125,7 @@ class Cells(Algebra):
             constant += coefficient * cell.constant
             for inner, term in cell.terms:
                 terms[term] = terms.get(term, 0) + coefficient * inner
-        left = sorted(
-            ((q, c) for c, q in terms.items() if q != 0 or c.partial),
-            key=lambda term: term[1].serial,
-        )
+        left = [(terms[c], c) for c in sorted(terms, key=_SERIAL) if terms[c] != 0 or c.partial]
         if constant == 0 and len(left) == 1 and left[0][0] == 1:
             return left[0][1]
         return self._once(Sum, constant, *left)
@@ -155,14 +155,10 @@ class Cells(Algebra):
                 plain = cell.known is not None and cell.known > 0
                 inner = cell.factors if whole else (Factor(cell, fmpq(1), root=not plain),)
                 for f in inner:
-                    before = known.get(f.base, Factor(f.base, fmpq(0)))
-                    divides = before.divides or f.divides or (exponent < 0 and not plain)
-                    known[f.base] = Factor(
-                        f.base,
-                        before.exponent + f.exponent * exponent,
-                        divides,
-                        before.root or f.root,
-                    )
+                    _, power, divides, root = known.get(f.base, Factor(f.base, fmpq(0)))
+                    power += f.exponent * exponent
+                    divides = divides or f.divides or (exponent < 0 and not plain)
+                    known[f.base] = Factor(f.base, power, divides, root or f.root)
         factors = [f for f in known.values() if f.matters]
         if scale == 0:
             factors = [f for f in factors if f.divides or f.root or f.base.partial]
@@ -171,7 +167,7 @@ class Cells(Algebra):
     def of_factors(self, factors: Sequence[Factor]) -> Cell:
         if len(factors) == 1 and factors[0] == Factor(factors[0].base, fmpq(1)):
             return factors[0].base
-        ordered = sorted(factors, key=lambda f: f.base.serial)
+        ordered = sorted(factors, key=attrgetter("base.serial"))
         return self._once(Product, *ordered) if factors else self.one
 
     def raise_to(self, x: Cell, exponent: fmpq) -> Cell:
@@ -179,14 +175,11 @@ class Cells(Algebra):
 
     def floor(self, x: Any) -> Cell:
         x = self.of(x)
-        return (
-            self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
-        )
+        return self.call("floor", None, x) if x.known is None else self.of(int(x.known.floor()))
 
     def replace(self, root: Cell, known: Mapping[Cell, Cell], beside: bool = False) -> Cell:
-        """A cell made anew, with others in the places of those that are known.
-
-        beside  without the sides of choices that fill no space, which have no part in a derivative
+        """A cell made anew, with others in the places of those that are known. ``beside``: without
+        the sides of choices that fill no space, which have no part in a derivative.
         """
         found = dict(known)
         for cell in root.order:
@@ -209,11 +202,8 @@ class Cells(Algebra):
         found = self._slopes.setdefault(x, {x: self.one})
         for cell in y.order:
             if cell not in found:
-                found[cell] = (
-                    self.zero
-                    if all(found[a] is self.zero for a in cell.args)
-                    else cell.slope(found)
-                )
+                moves = any(found[a] is not self.zero for a in cell.args)
+                found[cell] = cell.slope(found) if moves else self.zero
         return found[y]
 
     # -- branches
@@ -233,22 +223,20 @@ class Cells(Algebra):
         """Return what something gives, an array or several, joined of what both branches give
         wherever it branches.
         """
-        results = 0
+        count = 0
 
         def grow(known: dict[Cell, Signs]) -> Any:
-            nonlocal results
+            nonlocal count
             before, self._signs = self._signs, known
             try:
                 found = run()
             except Parting as parting:
-                off = parting.off
-                return self._join(
-                    off, parting.sides, [grow({**known, off: signs}) for signs in parting.sides]
-                )
+                results = [grow({**known, parting.off: signs}) for signs in parting.sides]
+                return self._join(parting.off, parting.sides, results)
             finally:
                 self._signs = before
-            results += 1
-            if results > _MOST_RESULTS:
+            count += 1
+            if count > _MOST_RESULTS:
                 raise Unsupported("so many branches")
             return found
 
@@ -318,9 +306,6 @@ class Cells(Algebra):
 
     def fsum(self, terms: Any) -> Cell:
         return self.sum([(1, self.of(x)) for x in terms])
-
-    def ceil(self, x: Any) -> Any:
-        return -self.floor(-self.of(x))
 
     def sign(self, x: Any) -> Any:
         return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)

@@ -28,28 +28,8 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import still_in_time
 from gradcli.reference.fields.element import Element, Generator, fraction
 from gradcli.reference.fields.functions import Functions, decide_in_field
-from gradcli.reference.ranges.cells import (
-    Call,
-    Cell,
-    Evaluation,
-    Named,
-    Product,
-    Sum,
-)
-from gradcli.reference.ranges.intervals import (
-    BROKEN,
-    EVERYTHING,
-    GAPS,
-    KINDS,
-    ZERO,
-    Box,
-    Interval,
-    Sides,
-    below,
-    high,
-    low,
-    precise,
-)
+from gradcli.reference.ranges.cells import BROKEN, GAPS, Call, Cell, Evaluation, Named, Product, Sum
+from gradcli.reference.ranges.intervals import EVERYTHING, KINDS, Box, Interval, Sides, precise
 from gradcli.reference.ranges.region import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
@@ -66,10 +46,8 @@ _WORK = 240_000  # cells that are evaluated for one range
 
 @dataclass(eq=False)
 class Node:
-    """A box of the tree, and what a cell may be there; None where it is defined nowhere.
-
-    kinds   what is the matter there
-    halves  the boxes that it was cut in, when it was looked into
+    """A box of the tree, with the range of a cell, if it has one, what is the matter there, and the
+    boxes that it was cut in, when it was looked into.
     """
 
     box: Box
@@ -85,12 +63,9 @@ def value_at(cell: Cell, point: Box) -> Interval | None:
 
 
 class Side(NamedTuple):
-    """One end of a range.
-
-    end    a float that no value is beyond; None where nothing is defined
-    tight  whether it is as close to the true one as was asked for
-    point  where it is attained, to many digits, if that was found
-    box    where the furthest value may be
+    """One end of a range: a float that no value is beyond, if there is a value; whether it is as
+    close to the true one as was asked for; where it is attained, to many digits, if that was found;
+    and where the furthest value may be.
     """
 
     end: float | None
@@ -100,19 +75,16 @@ class Side(NamedTuple):
 
 
 class Search:
-    """The range of one cell. Both ends share the boxes that were looked into.
-
-    ``natural``: from a look at each box that leaves out slopes, where no end has to be tight.
+    """The range of one cell. Both ends share the boxes that were looked into. ``natural``: slopes
+    are left out, where no end has to be tight.
     """
 
     def __init__(self, cell: Cell, box: Box, natural: bool = False) -> None:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
         self.slopes: dict[int, Cell] = {}
         with suppress(Unsupported):
-            self.slopes = {
-                place: self.cells.slope(cell, self.cells.leaf(place))
-                for place in sorted(() if natural else cell.leaves)
-            }
+            moving = () if natural else sorted(cell.leaves)
+            self.slopes = {k: self.cells.slope(cell, self.cells.leaf(k)) for k in moving}
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self.look(box)
@@ -121,9 +93,7 @@ class Search:
 
     def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is
-        halved.
-
-        gaps  what leaves a box without a bound: that it has points without a value
+        halved. ``gaps`` leave a box without a bound: that it has points without a value.
         """
         heap: list[tuple[arb, int, Node]] = []
         new, serial = [self.root], 0
@@ -156,13 +126,10 @@ class Search:
             stuck, before = stuck + 1 if bound == before else 0, bound
             tight = self._is_tight(bound, sign, width / 2, 1e-12)
             polishing += tight
-            if (
-                polishing > most
-                or stuck > _PATIENCE
-                or self._is_tight(bound, sign, _POLISHED, 1e-3)
-                or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
-            ):
-                end = 0.0 - sign * below(-sign * bound)
+            finest = _FINEST if bound.is_finite() else _HOPELESS
+            done = polishing > most or self._is_tight(bound, sign, _POLISHED, 1e-3)
+            if done or stuck > _PATIENCE or self.is_spent(work, node, finest):
+                end = Interval(bound, bound).floats[sign > 0]
                 return Side(end, tight, self._attained(bound, sign, node.box), node.box.floats)
         return Side(None)
 
@@ -184,8 +151,8 @@ class Search:
         if not self.best or not bound.is_finite():
             return False
         here, there = self.best[sign][0], self.best[-sign][0]
-        span = max(low(here + there), max(abs(here), abs(there)) * arb(least))
-        return bool(high(sign * bound - here) <= span * arb(width))
+        span = max(here + there, max(abs(here), abs(there)) * arb(least))
+        return bool(sign * bound - here <= span * arb(width))
 
     def _attain(self, point: Box) -> Interval | None:
         """The value at a point, which may be further out than others."""
@@ -207,11 +174,8 @@ class Search:
             return Node(box, None, kinds)
         inside = self._attain(middle)
         if self.slopes and not kinds & BROKEN:
-            slopes = {
-                k: here.value(slope).interval or EVERYTHING
-                for k, slope in self.slopes.items()
-                if not box[k].is_point
-            }
+            moving = [k for k in self.slopes if not box[k].is_point]
+            slopes = {k: here.value(self.slopes[k]).interval or EVERYTHING for k in moving}
             x &= self._monotone(box, slopes)
             if inside is not None:
                 x &= sum((slope * (box[k] - middle[k]) for k, slope in slopes.items()), inside)
@@ -258,9 +222,7 @@ class Place(NamedTuple):
 
 @dataclass(eq=False)
 class Found:
-    """The ranges of a function and of its derivatives by the variables of a box; no value where it
-    is defined nowhere in it.
-    """
+    """The range of a function, if it is defined somewhere in a box, and those of its derivatives."""
 
     value: Range | None
     grad: list[Range | None]
@@ -278,10 +240,7 @@ class Function(Region):
         self.root, self.cell = root, self.number(root)
 
     def ranges(self, width: float, norms: bool) -> Found:
-        """All that is asked for.
-
-        Raises Unsupported for a function whose derivatives are not known.
-        """
+        """All that is asked for. Raises Unsupported where derivatives are not known."""
         with precise():
             found = Found(self._range(self.cell, width), [], self.find_places())
             for k in range(len(self.box)) if found.value else ():
@@ -290,13 +249,10 @@ class Function(Region):
                 found.grad.append(self._range(slope, width))
             if norms:
                 sizes = [max(abs(arb(side.end)) for side in part) for part in found.grad if part]
-                lengths = {
-                    "1": sum(sizes, ZERO),
-                    "2": sum((size**2 for size in sizes), ZERO).sqrt(),
-                    "inf": max(sizes, default=ZERO),
-                }
-                for name, length in lengths.items():
-                    found.norms[name] = -below(-high(length)) if length.is_finite() else None
+                root = sum((size**2 for size in sizes), arb(0)).sqrt()
+                lengths = {"1": sum(sizes, arb(0)), "2": root, "inf": max(sizes, default=arb(0))}
+                for name, x in lengths.items():
+                    found.norms[name] = Interval.around(x).floats[1] if x.is_finite() else None
         return found
 
     def _range(self, cell: Cell, width: float) -> Range | None:
@@ -347,21 +303,18 @@ class Function(Region):
         takes it out of its domain.
         """
         value, events = Evaluation(self.cells, box).value(self.cell)
-        grave = {
-            e.kind for e in events if e.cell in cells and (value is not None or e.kind in GAPS)
-        }
-        return grave, value is None
+        kinds = {e.kind for e in events if e.cell in cells}
+        return kinds if value is not None else kinds & GAPS, value is None
 
     def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
         """A side that ends at the roundest numbers near its ends beyond which nothing is the
         matter.
         """
         a, b = box[k].ends
-        size = self.box[k].high - self.box[k].low
-        room, near = size * _FINEST_PLACE * 4, size * _POINT
+        room, near = (self.box[k].width * share for share in (_FINEST_PLACE * 4, _POINT))
 
         def is_clear(first: arb, last: arb) -> bool:
-            part = box.with_side(k, Interval(low(first), high(last)))
+            part = box.with_side(k, Interval.around(first, last))
             return bool(first > last) or not self._kinds(cells, part)[0]
 
         def roundest(first: arb, last: arb, fits: Callable[[arb], bool], end: arb) -> arb:
@@ -379,12 +332,8 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
     for box in boxes:
         touching = [found for found in hulls if all(map(Interval.overlaps, found, box))]
         hulls = [found for found in hulls if found not in touching]
-        hulls.append(
-            Box(
-                Interval.around(*[end for x in sides for end in x.ends])
-                for sides in zip(box, *touching, strict=True)
-            )
-        )
+        sides = zip(box, *touching, strict=True)
+        hulls.append(Box(Interval.around(*[end for x in side for end in x.ends]) for side in sides))
     return hulls
 
 
@@ -392,9 +341,7 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
 
 
 _WORK_OF_PROOF = 100_000  # cells that are evaluated for one relation
-# to find the parts of a box in which algebra proves an equality, and points at which it does not
-# hold
-_WORK_FOR_PARTS = 60_000
+_WORK_FOR_PARTS = 60_000  # for the parts of a box in which algebra proves an equality
 _SMALL_PART = 2.0**-30  # of the sides of these parts
 
 Point = list[float]
@@ -406,15 +353,13 @@ class Outcome:
 
     holds: bool | None
     point: Point | None = None
-    box: list[tuple[float, float]] | None = None
+    box: list[Ends] | None = None
     reason: str | None = None
 
 
 class Proof:
-    """A relation over the box of a region.
-
-    confirmed  whether floats refute the relation at a point
-    kinks      whether points on kinks are left out
+    """A relation over the box of a region, which a point refutes where floats, too, are confirmed
+    to do so. ``kinks``: points on kinks are left out.
     """
 
     def __init__(
@@ -428,7 +373,8 @@ class Proof:
         with precise():
             off = self.cells.of(left) - self.cells.of(right)
             if symbol == "==" and not within:
-                return self._zero(off, self._reduce(off))
+                defined = self.cells.sum([(0, off), (-1, abs(self._reduce(off)))])
+                return self._positive(defined, defined=True, work=_WORK_FOR_PARTS)
             size = abs(off) if symbol in ("==", "!=") else off
             if symbol == "!=":
                 return self._positive(size - within, strictly=True)
@@ -439,10 +385,9 @@ class Proof:
         self, cell: Cell, strictly: bool = False, defined: bool = False, work: int = _WORK_OF_PROOF
     ) -> Outcome:
         """Prove that a cell is positive, or not negative, box by box: the one in which it may be
-        least comes first. Points at which it is not, neither for enclosures nor for floats, refute
-        it: the middles of boxes, the corners of the whole one, and a round number of the last.
-
-        defined  whether a point without a value leaves it open, and refutes nothing
+        least comes first. Points at which it is not refute it: the middles of boxes, the corners of
+        the whole one, and a round number of the last. ``defined``: a point without a value leaves
+        it open, and refutes nothing.
         """
         search = Search(cell, self.box, natural=defined)
         points = [self.box.middle, *self.box.corners]
@@ -454,7 +399,7 @@ class Proof:
                 points.append(node.box.roundest)
             for point in points or [node.box.middle]:
                 x, at = value_at(cell, point), [float(side.middle) for side in point]
-                refuted = not (defined or self.kinds)
+                refuted = not (defined or self.kinks)
                 if x is not None:
                     refuted = bool(x.high < 0 or (strictly and x.high <= 0))
                 if refuted and self.confirmed(at):
@@ -470,8 +415,6 @@ class Proof:
         """A cell of the same zeros, as far as it is defined: 0 where algebra proves that it is, in
         all branches or in some.
         """
-        if vanishes(cell):
-            return self.cells.zero
 
         def in_a_branch() -> Cell:
             piece = self.cells.take_choices(cell)
@@ -480,14 +423,6 @@ class Proof:
         with suppress(Unsupported):
             cell = self.cells.branching(in_a_branch)
         return self.cells.replace(cell, {}, beside=True) if self.kinks else cell
-
-    def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
-        """Prove that a cell is defined all over the box, and zero."""
-        off = self.cells.sum([(0, cell), (-1, abs(reduced))])
-        return self._positive(off, defined=True, work=_WORK_FOR_PARTS)
-
-
-# -- algebra
 
 
 def vanishes(cell: Cell) -> bool:
