@@ -260,9 +260,8 @@ class Sum(Cell):
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
-        return self.cells.sum(
-            [(self.constant, self.cells.one), *((q, found[c]) for q, c in self.terms)]
-        )
+        moving = [(q, found[c]) for q, c in self.terms]
+        return self.cells.sum([(self.constant, self.cells.one), *moving])
 
 
 class Factor(NamedTuple):
@@ -282,9 +281,8 @@ class Product(Cell):
     """Powers of cells."""
 
     def __init__(self, cells: Any, *factors: Factor) -> None:
-        super().__init__(
-            cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors)
-        )
+        is_partial = any(f.divides or f.root for f in factors)
+        super().__init__(cells, tuple(f.base for f in factors), is_partial)
         self.factors = factors
         self.analytic = all(not f.root or f.base.is_linear for f in factors)
 
@@ -293,54 +291,48 @@ class Product(Cell):
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         operands = [*zip(self.factors, ranges, strict=True)]
-        roots = [x for f, x in operands if f.root and x.low < 0]
-        if roots:
+        outside = [x.high < 0 for f, x in operands if f.root and x.low < 0]
+        if outside:
             events |= {Event(DOMAIN, self)}
-        if any(x.high < 0 for x in roots):
+        if any(outside):
             return Value(None, events)
-        total = prod((x**f.exponent for f, x in operands), start=Interval(ONE, ONE))
-        total &= self._by_shares(at)
+        total: Interval | None = self._by_share(at)
+        total &= prod((x**f.exponent for f, x in operands), start=Interval(ONE, ONE))
         divisors = [x for f, x in operands if f.divides and 0 in x]
-        if not divisors:
-            return Value(total, events)
-        # where a numerator may vanish, too, there may be no pole
-        may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
-        nowhere = any(x.is_point for x in divisors)
-        return Value(
-            self.limit(at) or (None if nowhere else total),
-            events | {Event(DOMAIN if may_vanish else POLE, self)},
-        )
+        if divisors:  # where a numerator may vanish, too, there may be no pole
+            may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
+            events |= {Event(DOMAIN if may_vanish else POLE, self)}
+            total = self.limit(at) or (None if any(x.is_point for x in divisors) else total)
+        return Value(total, events)
 
     @cached_property
-    def shares(self) -> tuple[list[tuple[Cell, fmpq, Cell, fmpq, Interval]], Cell]:
-        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, p, rest, k,
-        q**(-k/p)), and the other factors.
+    def share(self) -> tuple[Cell, fmpq, fmpq, Cell, Interval, Cell] | None:
+        """Factors u**k*total**(-k/p), where total is q*u**p + rest: u, k, p, rest, q**(-k/p), and
+        the product of the other factors.
         """
-        found, left = [], {f.base: f.exponent for f in self.factors}
-        for total in [base for base, exponent in left.items() if exponent < 0]:
-            for q, power in total.terms:
-                u, p, *_ = power.factors[0]
-                k = min(left.get(u, fmpq(0)), fmpq((-p * left[total]).floor()))
-                if len(power.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
-                    rest = self.cells.sum([(1, total), (-q, power)])
-                    found.append((u, p, rest, k, Interval.of(q) ** (-k / p)))
-                    left[u] -= k
-                    left[total] += k / p
-        others = [(b, e) for b, e in left.items() if e != 0]
-        return found, self.cells.product(others) if found else self
+        powers = {f.base: f.exponent for f in self.factors}
+        for total, exponent in powers.items():
+            for q, term in total.terms:
+                u, p, *_ = term.factors[0]
+                k = min(powers.get(u, fmpq(0)), fmpq((-p * exponent).floor()))
+                if len(term.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
+                    left = {**powers, u: powers[u] - k, total: exponent + k / p}
+                    others = self.cells.product([(b, e) for b, e in left.items() if e != 0])
+                    rest = self.cells.sum([(1, total), (-q, term)])
+                    return u, k, p, rest, Interval.of(q) ** (-k / p), others
+        return None
 
-    def _by_shares(self, at: Evaluation) -> Interval:
+    def _by_share(self, at: Evaluation) -> Interval:
         """Another bound: where u**p and the rest are not negative, abs(u)**k*total**(-k/p) is
         between 0 and q**(-k/p).
         """
-        shares, others = self.shares
-        total = at.value(others).interval if shares else None
-        for u, p, rest, k, most in shares:
-            x, y = at.table[u].interval, at.value(rest).interval
-            if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
-                return EVERYTHING
-            total *= Interval(x.low.sgn(), x.high.sgn()) ** k * Interval(ZERO, most.high)
-        return total or EVERYTHING
+        if self.share is None:
+            return EVERYTHING
+        u, k, p, rest, most, others = self.share
+        x, y, z = (at.value(cell).interval for cell in (u, rest, others))
+        if x is None or y is None or z is None or y.low < 0 or (p == 1 and x.low < 0):
+            return EVERYTHING
+        return Interval(x.low.sgn(), x.high.sgn()) ** k * Interval(ZERO, most.high) * z
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:
         """The range of x**p*log(x), or x**p*log(-x), where x may be 0, with its limit there."""
@@ -490,9 +482,8 @@ class Evaluation:
         x = value.interval
         if x is None or value.kinds & GAPS:
             return self  # where a side is no number, nothing follows for the others
-        side = Interval(
-            x.low if -1 in signs else max(x.low, ZERO), x.high if 1 in signs else min(x.high, ZERO)
-        )
+        a, b = x.ends
+        side = Interval(a if -1 in signs else max(a, ZERO), b if 1 in signs else min(b, ZERO))
         if side == x:
             return self
         if side.low > side.high:

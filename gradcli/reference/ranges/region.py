@@ -57,24 +57,18 @@ class Parting(Unsupported):
 
 
 class Cells(Algebra):
-    """Context that a record's reference receives where scalars are cells over a box.
-
-    whole      an evaluation over the box
-    somewhere  one at a point
-    work       how many cells were evaluated
+    """Context that a record's reference receives where scalars are cells over a box: with
+    evaluations of the whole box and somewhere in it, and the number of cells that were evaluated.
     """
 
     overflows = False
-    zero: Cell
-    one: Cell
 
     def __init__(self, box: Box) -> None:
         self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
         self._made: dict[Any, Any] = {}
         self.all: list[Cell] = []
         self.zero, self.one = self.number(fmpq(0)), self.number(fmpq(1))
-        self.work = 0
-        self.whole = Evaluation(self, box)
+        self.work, self.whole = 0, Evaluation(self, box)
         point = ((x.low + x.width * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box))
         self.somewhere = Evaluation(self, Box.at(point))
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
@@ -119,8 +113,7 @@ class Cells(Algebra):
 
     def sum(self, parts: Iterable[tuple[fmpq | int, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
-        constant = fmpq(0)
-        terms: dict[Cell, fmpq] = {}
+        constant, terms = fmpq(0), dict[Cell, fmpq]()
         for coefficient, cell in parts:
             constant += coefficient * cell.constant
             for inner, term in cell.terms:
@@ -139,8 +132,7 @@ class Cells(Algebra):
         """The product of powers: products in it are opened, and like factors gathered; numbers
         become coefficients.
         """
-        scale = fmpq(1)
-        known: dict[Cell, Factor] = {}
+        scale, known = fmpq(1), dict[Cell, Factor]()
         pending = [(cell, fmpq(exponent)) for cell, exponent in parts][::-1]
         while pending:
             cell, exponent = pending.pop()
@@ -220,9 +212,7 @@ class Cells(Algebra):
         return self.of(found[()] if isinstance(found, np.ndarray) else found)
 
     def branch(self, run: Callable[[], Any]) -> Any:
-        """Return what something gives, an array or several, joined of what both branches give
-        wherever it branches.
-        """
+        """Return what something gives, an array or several, with choices where it branches."""
         count = 0
 
         def grow(known: dict[Cell, Signs]) -> Any:
@@ -339,33 +329,27 @@ class Cells(Algebra):
             raise Unsupported(f"{op.name}: {error}") from None
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
-        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its
-        branches.
-        """
+        """An operation on arrays of cells, in all its branches."""
         if op.elementwise:
             return self.elementwise(op, static, arrays)
         return self.branch(lambda: super(Cells, self).apply(op, static, arrays))
 
 
 class Region(ReferenceTape):
-    """A box, and what is read of the program over it.
-
-    places   the nodes that are variables
-    origins  the nodes that cells were first made for
+    """A box, and what is read of the program over it: the places of nodes that are variables, and
+    the origins of cells, nodes that they were first made for.
     """
 
     def __init__(
         self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
     ) -> None:
+        self.places = {leaf: place for place, leaf in enumerate(variables)}
         with precise():
             self.box = Box(Interval(arb(low), arb(high)) for low, high in variables.values())
             self.cells = Cells(self.box)
-            self.table = {
-                leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)
-            }
+            self.table = {x: Algebra.map(self.cells.leaf, k) for x, k in self.places.items()}
         self.m = self.scalars = cast(Any, self.cells)
         self.values, self.precision, self.zeros = values, precision, NO_ZEROS
-        self.places = {leaf: place for place, leaf in enumerate(variables)}
         self.origins: dict[Cell, Expr] = {}
 
     def read(self, *roots: Expr) -> list[Array]:
@@ -402,7 +386,6 @@ class Region(ReferenceTape):
         return x
 
     def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
-        total = self.cells.fsum(
-            self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True)
-        )
+        pairs = zip(np.ravel(y), np.ravel(seed), strict=True)
+        total = self.cells.fsum(self.cells.of(v) * w for v, w in pairs)
         return Algebra.map(lambda v: self.cells.slope(total, self.cells.of(v)), x)
