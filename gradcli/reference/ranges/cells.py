@@ -144,10 +144,8 @@ class Cell:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Tell whether its zeros surely fill no space.
-
-        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly
-        anywhere: it is not where it is not 0 at a point.
+        """Tell whether its zeros surely fill no space: a quotient of functions that are analytic on
+        one convex set is 0 on all of it, or hardly anywhere, and not where it is not at a point.
         """
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
         divisors = [f for b in inner for f in b.factors if f.divides]
@@ -176,10 +174,9 @@ class Cell:
         return found[self.args[0]]
 
     def limit(self, at: Evaluation) -> Interval | None:
-        """The range of a quotient such as sin(x)/x, or of a sum of such, whose numerator vanishes
-        at the only root of what it is divided by: by Taylor's theorem that of a derivative. The
-        theorem is about what lies between the root and any other number, so that the root has to be
-        in the box.
+        """The range of quotients such as sin(x)/x, and of sums of them, whose numerator vanishes at
+        the root of what it is divided by: that of a derivative, by Taylor's theorem, which is about
+        what lies between the root and any other number, so that the root has to be in the box.
         """
         factors = [f for q, c in self.terms if q != 0 for f in c.factors if f.exponent < 0]
         divisors = {f.base for f in factors if (x := at.table[f.base].interval) and 0 in x}
@@ -198,9 +195,7 @@ class Cell:
         return None if any(value.events for value in values) else values[-1].interval
 
     def _numerators(self, base: Cell) -> list[Cell]:
-        """What is over the power n of a variable less a number, and its derivatives up to that of
-        order n, divided by n!; nothing of other quotients.
-        """
+        """Numerators over a power n of a shifted variable: the derivatives up to n, over n!."""
         if base in self._over:
             return self._over[base]
         found = self._over[base] = []
@@ -209,11 +204,11 @@ class Cell:
         is_shift = base.is_linear and len(base.terms) == 1 and Interval.of(base.constant).is_point
         if not is_shift or order not in _ORDERS:
             return found
-        parts = [(self.constant, self.cells.raise_to(base, order))]
+        parts = [(self.constant, self.cells.product([(base, order)]))]
         for q, factors in terms:
             power = factors.pop(base, Factor(base, fmpq(0))).exponent + order
             rest = self.cells.of_factors([*factors.values()])
-            parts.append((q, rest * self.cells.raise_to(base, power)))
+            parts.append((q, self.cells.product([(rest, 1), (base, power)])))
         above = [self.cells.sum(parts)]
         with suppress(Unsupported):
             for k in range(int(order.p)):
@@ -239,10 +234,7 @@ class Named(Cell):
 
 
 class Sum(Cell):
-    """A constant and multiples of cells; a number without these.
-
-    One that may be undefined and has cancelled stays, 0 times.
-    """
+    """A constant and multiples of cells, 0 of one that cancelled but may be undefined."""
 
     def __init__(self, cells: Any, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
@@ -260,8 +252,7 @@ class Sum(Cell):
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
-        moving = [(q, found[c]) for q, c in self.terms]
-        return self.cells.sum([(self.constant, self.cells.one), *moving])
+        return self.cells.sum([(self.constant, self.cells.one), (1, self.slope(found))])
 
 
 class Factor(NamedTuple):
@@ -307,8 +298,8 @@ class Product(Cell):
 
     @cached_property
     def share(self) -> tuple[Cell, fmpq, fmpq, Cell, Interval, Cell] | None:
-        """Factors u**k*total**(-k/p), where total is q*u**p + rest: u, k, p, rest, q**(-k/p), and
-        the product of the other factors.
+        """Factors u**k*total**(-k/p), where total is q*u**p + rest, as u, k, p, rest and
+        q**(-k/p), and the product of the others.
         """
         powers = {f.base: f.exponent for f in self.factors}
         for total, exponent in powers.items():
@@ -323,9 +314,7 @@ class Product(Cell):
         return None
 
     def _by_share(self, at: Evaluation) -> Interval:
-        """Another bound: where u**p and the rest are not negative, abs(u)**k*total**(-k/p) is
-        between 0 and q**(-k/p).
-        """
+        """Another bound: abs(u)**k*total**(-k/p) <= q**(-k/p) where u**p >= 0 <= rest."""
         if self.share is None:
             return EVERYTHING
         u, k, p, rest, most, others = self.share
@@ -380,10 +369,12 @@ class Call(Cell):
         return Value(found.interval, events | own)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
+        from gradcli.reference.symbolic.cells import partial
+
         if self.name == "floor":
             return self.cells.zero
         moving = [i for i, a in enumerate(self.args) if found[a] is not self.cells.zero]
-        return self.cells.fsum(self.cells.partial(self, i) * found[self.args[i]] for i in moving)
+        return self.cells.fsum(partial(self.cells, self, i) * found[self.args[i]] for i in moving)
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
@@ -397,9 +388,7 @@ class Branch(NamedTuple):
 
 
 class Choice(Cell):
-    """One of two results by the sign of a cell: of a derivative, none where that is 0, unless this
-    fills some space.
-    """
+    """One of two results by the sign of a cell: of a derivative, none where that is thin and 0."""
 
     analytic = False
 
@@ -427,9 +416,7 @@ class Choice(Cell):
         return Value(Interval.around(*ends) if ends else None, events | own)
 
     def _turn(self, at: Evaluation) -> str | None:
-        """What is the matter where one result turns into the other. Where nothing is known of the
-        gap between them, nothing is said.
-        """
+        """The kind of event where one result turns into the other: a gap that is unknown is none."""
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
         there = at.narrow(self.off, EQUAL)
         x = there.value(apart).interval if there else Interval(ZERO, ZERO)
@@ -438,19 +425,15 @@ class Choice(Cell):
         return JUMP if not x.is_zero else KINK if len(self.thick) > 1 else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
-        beside = ANY - EQUAL if self.off.is_thin else ANY
-        sides = [Branch(signs & beside, found[x]) for signs, x in self.sides]
-        return self.cells.choice(self.off, *sides)
+        return self.rebuilt(found, ANY - EQUAL if self.off.is_thin else ANY)
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
-        sides = [Branch(signs, found[x]) for signs, x in self.sides]
+    def rebuilt(self, found: Mapping[Cell, Cell], taken: Signs = ANY) -> Any:
+        sides = [Branch(signs & taken, found[x]) for signs, x in self.sides]
         return self.cells.choice(self.off, *sides)
 
 
 class Evaluation:
-    """Cells over one box, and those of which more is known there. ``limits``: whether quotients
-    whose parts vanish together have their limits.
-    """
+    """Cells over one box, of which some are known better; quotients with limits or without."""
 
     def __init__(
         self, cells: Any, box: Box, known: Mapping[Cell, Value] | None = None, limits: bool = True
@@ -475,8 +458,8 @@ class Evaluation:
         return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
 
     def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
-        """The cells where one has some signs, which narrows it, and what it is a multiple of, but
-        for a constant. None if nowhere.
+        """The cells where one has some signs, which narrows it and what it is but for a constant;
+        None if nowhere.
         """
         value = self.table[off]
         x = value.interval

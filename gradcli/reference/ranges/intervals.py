@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import flint
@@ -33,11 +34,6 @@ def low(x: arb) -> arb:
 def high(x: arb) -> arb:
     """The smallest exact number that is known not to be below."""
     return INFINITE if x.is_nan() else x.upper()
-
-
-def _times(x: arb, y: arb) -> arb:
-    """The product of two ends, where zero times infinity is zero: an end stands for what is beside."""
-    return ZERO if x == 0 or y == 0 else x * y
 
 
 def power(x: arb, p: arb) -> arb:
@@ -93,13 +89,10 @@ class Interval:
         return self + -other
 
     def __mul__(self, other: Interval) -> Interval:
-        if self.low < 0 >= self.high:
-            return -(-self * other)
-        if self.low >= 0 <= other.low:
-            return Interval(
-                _times(self.low, other.low).lower(), _times(self.high, other.high).upper()
-            )
-        return Interval.around(*[_times(a, b) for a in self.ends for b in other.ends])
+        """Zero times infinity is zero: an end of an interval stands for numbers beside it."""
+        is_positive = self.low >= 0 <= other.low
+        pairs = (zip if is_positive else product)(self.ends, other.ends)
+        return Interval.around(*[ZERO if a == 0 or b == 0 else a * b for a, b in pairs])
 
     def __pow__(self, p: fmpq) -> Interval:
         """Powers of numbers from 0 on, unless the exponent is a whole number."""
@@ -122,9 +115,7 @@ class Interval:
         return bool(self.low <= other.high and other.low <= self.high)
 
     def __and__(self, other: Interval) -> Interval:
-        """The numbers in both of two enclosures of the same numbers, of which one is wrong if there
-        are none.
-        """
+        """What is in both of two enclosures of the same numbers; if nothing is, one is wrong."""
         if not self.overlaps(other):
             raise AssertionError(f"{self} and {other} have no number in common")
         return Interval(max(self.low, other.low), min(self.high, other.high))
@@ -239,8 +230,8 @@ def _between_turns(function: Callable[[arb], arb], x: Interval, *turns: Turn) ->
 
 
 def _by_pieces(function: Real, x: Interval, *turns: Turn) -> Found:
-    """The range of a function that is monotone over its domain but for some places. Where it is
-    infinite at an end of its domain, it has a pole.
+    """The range of a function that is monotone over its domain but for some places. It has a
+    pole where it is infinite at an end of that.
     """
     inside = Interval(max(x.low, arb(function.low)), min(x.high, arb(function.high)))
     if inside.low > inside.high:
@@ -297,9 +288,7 @@ def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
 
 
 def _powers(x: Interval, y: Interval) -> Found:
-    """Powers with an exponent that varies; below 0 there are those of whole numbers alone, and
-    no range is known.
-    """
+    """Powers with an exponent that varies; below 0 no range of them is known."""
     whole = y.low.unique_fmpz() if y.is_point else None
     if whole is not None:
         return Found(x ** fmpq(whole), POLE if y.low < 0 and 0 in x else None)
@@ -339,10 +328,8 @@ _SHAPES: dict[str, Callable[..., Found]] = {
 
 
 def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
-    """The range of a function, and the work that it took, in cells.
-
-    By its shape, else by its reference in balls. Raises Unsupported where that is not computed
-    there, or proves nothing.
+    """The range of a function, and the work that it took, in cells: by its shape, else by its
+    reference in balls. Raises Unsupported where that proves nothing.
     """
     if name in _SHAPES and not hasattr(function, "by_mpmath"):  # that of a record has its own name
         return _SHAPES[name](*given), 0

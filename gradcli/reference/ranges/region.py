@@ -57,8 +57,8 @@ class Parting(Unsupported):
 
 
 class Cells(Algebra):
-    """Context that a record's reference receives where scalars are cells over a box: with
-    evaluations of the whole box and somewhere in it, and the number of cells that were evaluated.
+    """Context that a record's reference receives where scalars are cells over a box. It counts
+    the work: cells that were evaluated.
     """
 
     overflows = False
@@ -129,9 +129,7 @@ class Cells(Algebra):
         return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
 
     def product(self, parts: Iterable[tuple[Cell, fmpq | int]]) -> Cell:
-        """The product of powers: products in it are opened, and like factors gathered; numbers
-        become coefficients.
-        """
+        """The product of powers, opened and gathered likewise; numbers become coefficients."""
         scale, known = fmpq(1), dict[Cell, Factor]()
         pending = [(cell, fmpq(exponent)) for cell, exponent in parts][::-1]
         while pending:
@@ -162,16 +160,13 @@ class Cells(Algebra):
         ordered = sorted(factors, key=attrgetter("base.serial"))
         return self._once(Product, *ordered) if factors else self.one
 
-    def raise_to(self, x: Cell, exponent: fmpq) -> Cell:
-        return self.product([(x, exponent)])
-
     def floor(self, x: Any) -> Cell:
         x = self.of(x)
         return self.call("floor", None, x) if x.known is None else self.of(int(x.known.floor()))
 
     def replace(self, root: Cell, known: Mapping[Cell, Cell], beside: bool = False) -> Cell:
-        """A cell made anew, with others in the places of those that are known. ``beside``: without
-        the sides of choices that fill no space, which have no part in a derivative.
+        """A cell made anew, with others in the places of some. ``beside``: without the sides of
+        choices that fill no space, which have no part in a derivative.
         """
         found = dict(known)
         for cell in root.order:
@@ -250,7 +245,7 @@ class Cells(Algebra):
         return not self._holds(self._on_path(truth), EQUAL)
 
     def _holds(self, off: Cell, signs: Signs) -> bool:
-        """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in
+        """Tell whether the sign of a cell is one of some: if it varies, in one branch, and later in
         the other.
         """
         scale, off = self.monic(off)  # all multiples of a cell are one condition
@@ -311,12 +306,6 @@ class Cells(Algebra):
             raise AttributeError(name) from None
         return partial(self.function, name)
 
-    def partial(self, call: Call, place: int) -> Any:
-        """The derivative of a function by one of its arguments, which sympy knows."""
-        from gradcli.reference.symbolic.cells import partial
-
-        return partial(self, call, place)
-
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         given = [None if a is None else self.of(a) for a in arguments]
         if op.kind == "smooth":
@@ -336,9 +325,7 @@ class Cells(Algebra):
 
 
 class Region(ReferenceTape):
-    """A box, and what is read of the program over it: the places of nodes that are variables, and
-    the origins of cells, nodes that they were first made for.
-    """
+    """A box, and what is read of the program over it, with the nodes that cells were made for."""
 
     def __init__(
         self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,9 +34,7 @@ from gradcli.reference.ranges.region import Ends, Region
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
 _HOPELESS = 2.0**-40  # where it is unbounded
-# further boxes along one variable, that ends be those of the true range where this is cheap
-_POLISH = 150
-_POLISHED = 2.0**-58
+_POLISH, _POLISHED = 150, 2.0**-58  # boxes for ends that are those of the true range
 _PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 _ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken for it
 _SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
@@ -52,7 +49,7 @@ class Node:
 
     box: Box
     interval: Interval | None
-    kinds: AbstractSet[str]
+    kinds: set[str]
     halves: list[Node] | None = None
 
 
@@ -75,9 +72,7 @@ class Side(NamedTuple):
 
 
 class Search:
-    """The range of one cell. Both ends share the boxes that were looked into. ``natural``: slopes
-    are left out, where no end has to be tight.
-    """
+    """The range of one cell; with slopes, unless no end has to be tight (``natural``)."""
 
     def __init__(self, cell: Cell, box: Box, natural: bool = False) -> None:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
@@ -91,15 +86,15 @@ class Search:
         for corner in box.corners:
             self._attain(corner)
 
-    def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
-        """The bound in one direction and the box it is that of, again and again as that box is
-        halved. ``gaps`` leave a box without a bound: that it has points without a value.
+    def worst(self, sign: int, whole: bool = False) -> Iterator[tuple[arb, Node]]:
+        """The bound in one direction and the box it is that of, again and again as that is halved.
+        ``whole``: points without a value leave a box without a bound.
         """
         heap: list[tuple[arb, int, Node]] = []
         new, serial = [self.root], 0
         while True:
             for node in new:
-                unknown = gaps and (node.interval is None or node.kinds & gaps)
+                unknown = whole and (node.interval is None or node.kinds & GAPS)
                 x = EVERYTHING if unknown else node.interval
                 if x is not None:
                     serial += 1
@@ -134,9 +129,7 @@ class Search:
         return Side(None)
 
     def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
-        """The point where the value is that of a bound, to many digits, if there is one: of those
-        looked at, and the roundest of the box that the bound is that of.
-        """
+        """The point of a bound, to many digits: one looked at, or the roundest in its box."""
         self._attain(box.roundest)
         if not self.best:
             return None
@@ -145,9 +138,7 @@ class Search:
         return [float(x.low) + 0.0 for x in point] if found else None
 
     def _is_tight(self, bound: arb, sign: int, width: float, least: float) -> bool:
-        """Tell whether the excess of a bound is within a share of the range, which counts for as
-        much as a share of its largest number.
-        """
+        """Tell whether the excess of a bound is a small share of the range, or of the values."""
         if not self.best or not bound.is_finite():
             return False
         here, there = self.best[sign][0], self.best[-sign][0]
@@ -164,9 +155,7 @@ class Search:
         return value
 
     def look(self, box: Box, outer: Interval = EVERYTHING) -> Node:
-        """A box with the range over it, as tight as one look gives it, within that of a box around
-        it.
-        """
+        """A box with the range over it, as tight as one look gives it, within an outer one."""
         here = Evaluation(self.cells, box)
         value = here.value(self.cell)
         x, kinds, middle = value.interval, value.kinds, box.middle
@@ -222,7 +211,7 @@ class Place(NamedTuple):
 
 @dataclass(eq=False)
 class Found:
-    """The range of a function, if it is defined somewhere in a box, and those of its derivatives."""
+    """The range of a function, if it is defined somewhere, and those of its derivatives."""
 
     value: Range | None
     grad: list[Range | None]
@@ -274,9 +263,7 @@ class Function(Region):
         )
 
     def _places_of(self, cells: set[Cell], work: int) -> Iterator[Place]:
-        """Yield places where something is the matter with cells of some variables: boxes are halved
-        across these only.
-        """
+        """Yield places of cells of some variables: boxes are halved across these only."""
         found: dict[str, list[Box]] = {}
         begun, first = self.cells.work, min(cells, key=attrgetter("serial"))
         active, sides = [self.box], Sides(self.box, first.leaves)
@@ -299,17 +286,13 @@ class Function(Region):
                 yield Place(kind, first, box)
 
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
-        """The events in some cells, and whether the function has no value in the box: then what
-        takes it out of its domain.
-        """
+        """The events in some cells that matter in a box, and whether it is out of the domain."""
         value, events = Evaluation(self.cells, box).value(self.cell)
         kinds = {e.kind for e in events if e.cell in cells}
         return kinds if value is not None else kinds & GAPS, value is None
 
     def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
-        """A side that ends at the roundest numbers near its ends beyond which nothing is the
-        matter.
-        """
+        """A side that ends at the roundest numbers beyond which nothing is the matter."""
         a, b = box[k].ends
         room, near = (self.box[k].width * share for share in (_FINEST_PLACE * 4, _POINT))
 
@@ -357,23 +340,22 @@ class Outcome:
     reason: str | None = None
 
 
+@dataclass(frozen=True, eq=False)
 class Proof:
-    """A relation over the box of a region, which a point refutes where floats, too, are confirmed
-    to do so. ``kinks``: points on kinks are left out.
+    """A relation over a region, which is refuted by points that are confirmed; those on kinks
+    may be left out.
     """
 
-    def __init__(
-        self, region: Region, confirmed: Callable[[Point], bool], kinks: bool = False
-    ) -> None:
-        self.cells, self.box = region.cells, region.box
-        self.confirmed, self.kinks = confirmed, kinks
+    region: Region
+    confirmed: Callable[[Point], bool]
+    kinks: bool = False
 
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
         """Return what becomes of a relation between two numbers, with a tolerance."""
         with precise():
-            off = self.cells.of(left) - self.cells.of(right)
+            off = self.region.cells.of(left) - self.region.cells.of(right)
             if symbol == "==" and not within:
-                defined = self.cells.sum([(0, off), (-1, abs(self._reduce(off)))])
+                defined = self.region.cells.sum([(0, off), (-1, abs(self._reduce(off)))])
                 return self._positive(defined, defined=True, work=_WORK_FOR_PARTS)
             size = abs(off) if symbol in ("==", "!=") else off
             if symbol == "!=":
@@ -389,9 +371,9 @@ class Proof:
         the whole one, and a round number of the last. ``defined``: a point without a value leaves
         it open, and refutes nothing.
         """
-        search = Search(cell, self.box, natural=defined)
-        points = [self.box.middle, *self.box.corners]
-        for bottom, node in search.worst(-1, GAPS):
+        search = Search(cell, self.region.box, natural=defined)
+        points = [self.region.box.middle, *self.region.box.corners]
+        for bottom, node in search.worst(-1, whole=True):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
             spent = search.is_spent(work, node, _SMALL_PART if defined else _CLOSE)
@@ -412,17 +394,15 @@ class Proof:
         return Outcome(True)
 
     def _reduce(self, cell: Cell) -> Cell:
-        """A cell of the same zeros, as far as it is defined: 0 where algebra proves that it is, in
-        all branches or in some.
-        """
+        """A cell of the same zeros where it is defined: 0 in branches that algebra proves."""
 
         def in_a_branch() -> Cell:
-            piece = self.cells.take_choices(cell)
-            return self.cells.zero if vanishes(piece) else piece
+            piece = self.region.cells.take_choices(cell)
+            return self.region.cells.zero if vanishes(piece) else piece
 
         with suppress(Unsupported):
-            cell = self.cells.branching(in_a_branch)
-        return self.cells.replace(cell, {}, beside=True) if self.kinks else cell
+            cell = self.region.cells.branching(in_a_branch)
+        return self.region.cells.replace(cell, {}, beside=True) if self.kinks else cell
 
 
 def vanishes(cell: Cell) -> bool:
