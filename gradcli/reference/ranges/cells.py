@@ -287,8 +287,8 @@ class Product(Cell):
             events |= {Event(DOMAIN, self)}
         if any(outside):
             return Value(None, events)
-        total: Interval | None = self._by_share(at)
-        total &= prod((x**f.exponent for f, x in operands), start=Interval(ONE, ONE))
+        natural = prod((x**f.exponent for f, x in operands), start=Interval(ONE, ONE))
+        total: Interval | None = natural & self._by_share(at)
         divisors = [x for f, x in operands if f.divides and 0 in x]
         if divisors:  # where a numerator may vanish, too, there may be no pole
             may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
@@ -297,9 +297,9 @@ class Product(Cell):
         return Value(total, events)
 
     @cached_property
-    def share(self) -> tuple[Cell, fmpq, fmpq, Cell, Interval, Cell] | None:
-        """Factors u**k*total**(-k/p), where total is q*u**p + rest, as u, k, p, rest and
-        q**(-k/p), and the product of the others.
+    def share(self) -> tuple[Cell, fmpq, fmpq, fmpq, Cell, Cell] | None:
+        """A factor u**k*total**(-k/p) where total is q*u**p + rest: u, k, p, q, the rest, and the
+        other factors.
         """
         powers = {f.base: f.exponent for f in self.factors}
         for total, exponent in powers.items():
@@ -310,18 +310,21 @@ class Product(Cell):
                     left = {**powers, u: powers[u] - k, total: exponent + k / p}
                     others = self.cells.product([(b, e) for b, e in left.items() if e != 0])
                     rest = self.cells.sum([(1, total), (-q, term)])
-                    return u, k, p, rest, Interval.of(q) ** (-k / p), others
+                    return u, k, p, q, rest, others
         return None
 
     def _by_share(self, at: Evaluation) -> Interval:
-        """Another bound: abs(u)**k*total**(-k/p) <= q**(-k/p) where u**p >= 0 <= rest."""
+        """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
+        which falls with w.
+        """
         if self.share is None:
             return EVERYTHING
-        u, k, p, rest, most, others = self.share
+        u, k, p, q, rest, others = self.share
         x, y, z = (at.value(cell).interval for cell in (u, rest, others))
         if x is None or y is None or z is None or y.low < 0 or (p == 1 and x.low < 0):
             return EVERYTHING
-        return Interval(x.low.sgn(), x.high.sgn()) ** k * Interval(ZERO, most.high) * z
+        sign = Interval(x.low.sgn(), x.high.sgn())
+        return sign**k * (Interval.of(q) + y * x**-p) ** (-k / p) * z
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:
         """The range of x**p*log(x), or x**p*log(-x), where x may be 0, with its limit there."""
@@ -416,7 +419,7 @@ class Choice(Cell):
         return Value(Interval.around(*ends) if ends else None, events | own)
 
     def _turn(self, at: Evaluation) -> str | None:
-        """The kind of event where one result turns into the other: a gap that is unknown is none."""
+        """The kind of event where one result turns into the other; DOMAIN of an unknown gap."""
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
         there = at.narrow(self.off, EQUAL)
         x = there.value(apart).interval if there else Interval(ZERO, ZERO)

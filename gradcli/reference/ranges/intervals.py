@@ -240,7 +240,7 @@ def _by_pieces(function: Real, x: Interval, *turns: Turn) -> Found:
     if at_pole and inside.is_point:
         return Found(None, DOMAIN)
     kind = DOMAIN if inside != x else POLE if at_pole else None
-    return Found(_between_turns(function, inside, *turns), kind)
+    return Found(_between_turns(function.__call__, inside, *turns), kind)
 
 
 with precise():
