@@ -75,14 +75,12 @@ def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, An
 
 
 class Cell:
-    """A number that depends on the variables.
+    """A number that depends on the variables: a sum, if of itself alone, and a product. Comparisons
+    make choices between 1 and 0, which are decided branch by branch.
 
-    Each is a sum, if of itself alone, and a product. Comparisons make choices between 1 and 0,
-    which are decided branch by branch.
-
-    known    its value, of a number
-    partial  whether it may be undefined somewhere
-    analytic whether it is so on a convex set, or a quotient, if what it is made of is
+    known     its value, of a number
+    partial   whether it may be undefined somewhere
+    analytic  whether it is so on a convex set, or a quotient, if what it is made of is
     """
 
     __array_ufunc__ = None

@@ -1,10 +1,9 @@
 """Intervals, boxes of them, and ranges of functions over them: by how these rise and fall, from a
 few points; else in balls.
 
-An interval has two exact ends, rounded outwards at FLINT's precision; an end may be infinite. Balls
-are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So ends are exact numbers
-(``arb`` of radius 0), which compare without doubt, and balls are what the ends of results are
-computed in.
+Balls are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So an interval has
+two exact ends (``arb`` of radius 0), rounded outwards, which compare without doubt and may be
+infinite, and balls are what the ends of results are computed in.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ class Interval:
         return bool(self.low <= other.high and other.low <= self.high)
 
     def __and__(self, other: Interval) -> Interval:
-        """What is in both of two enclosures of the same numbers; if nothing is, one is wrong."""
+        """The numbers in two enclosures of the same ones, of which one is wrong if there are none."""
         if not self.overlaps(other):
             raise AssertionError(f"{self} and {other} have no number in common")
         return Interval(max(self.low, other.low), min(self.high, other.high))

@@ -271,9 +271,9 @@ class Cells(Algebra):
 
     def take_choices(self, root: Cell) -> Cell:
         """A cell with its choices made, each in a branch of its own; if they are many, as it is."""
-        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len(
-            {c.off for c in choices}
-        ) <= _MOST_CHOICES:
+        while choices := [c for c in root.order if isinstance(c, Choice)]:
+            if len({c.off for c in choices}) > _MOST_CHOICES:
+                break
             root = self.replace(root, {choices[-1]: self._on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL]:
             if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable that is known there

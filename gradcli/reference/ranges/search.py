@@ -1,12 +1,10 @@
 """The range of a cell over a box by branch and bound: the box whose bound is furthest out is
-halved, until the bound is tight. Relations over a box: proved, refuted by a point, or left open in
-a box that is as small as it could be made.
+halved, until the bound is tight. One look at a box bounds the cell by its natural extension, by
+monotonicity, and by the mean value theorem; the excess is over what was computed at points.
 
-One look at a box bounds the cell by its natural extension, by monotonicity, and by the mean value
-theorem. What is known from below is what was computed at points; the difference is the excess over
-the true range. An enclosure proves an inequality with room to spare, box by box. Equalities are
-proved by algebra: in the field of the functions that a cell is made of, where what is zero is zero
-wherever it has a value.
+Relations over a box are proved, box by box where there is room to spare, refuted by a point, or left
+open in a small box. Equalities are proved by algebra, in the field of the functions of a cell, where
+what is zero is zero wherever it has a value.
 """
 
 from __future__ import annotations
@@ -43,9 +41,7 @@ _WORK = 240_000  # cells that are evaluated for one range
 
 @dataclass(eq=False)
 class Node:
-    """A box of the tree, with the range of a cell, if it has one, what is the matter there, and the
-    boxes that it was cut in, when it was looked into.
-    """
+    """A box of the tree: what a cell may be there, the kinds of events, and its halves if cut."""
 
     box: Box
     interval: Interval | None
