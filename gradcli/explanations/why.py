@@ -93,7 +93,7 @@ def _way_back(
     found: tuple[Contribution, Mask] | None = None
     while True:
         parts = [part for part in entries.arrived.get(id, []) if not isinstance(part.passed, tuple)]
-        bad = [part for part in parts if is_bad(_passed(part, mask)).any()]
+        bad = [part for part in parts if is_bad(_at_entries(part, mask)).any()]
         if not bad:
             return found
         above = [(part, entries.above(part, mask)) for part in bad]
@@ -104,7 +104,7 @@ def _way_back(
         id, mask = found[0].node, found[1]
 
 
-def _passed(part: Contribution, mask: Mask) -> Any:
+def _at_entries(part: Contribution, mask: Mask) -> Any:
     """Return what a contribution passes to the entries that are meant."""
     return np.broadcast_to(part.passed, mask.shape)[mask]
 
@@ -361,7 +361,7 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
         seen.add(here)
         parts = entries.arrived.get(here, [])
         reasons = list(_dead_ends(entries, here, entry))
-        passed = [_passed(part, entry) for part in parts if not isinstance(part.passed, tuple)]
+        passed = [_at_entries(part, entry) for part in parts if not isinstance(part.passed, tuple)]
         if not all(np.isfinite(part).all() for part in passed):
             reasons = [Reason(here, None, _ZERO_TIMES_INFINITY)]
         elif any(np.any(part != 0) for part in passed):
@@ -393,7 +393,7 @@ def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
     parts = entries.arrived.get(id, [])
     yield from stops(entries, id, {part.node for part in parts})
     for part in parts:
-        if not np.any(_passed(part, entry)) and _is_alive(
+        if not np.any(_at_entries(part, entry)) and _is_alive(
             entries.node(part.node).adjoint, entries.above(part, entry)
         ):
             yield Edge(entries, part, entry).reason()
