@@ -507,7 +507,7 @@ struve = _bessel(
 
 declare("""
     numpy:
-        struve(v, x)
+        struve struveh = struve(v, x)
         jv jn besselj = jv(v, x|z)
         yv yn bessely = yv(v, x|z)
         iv besseli = iv(v, x|z)
