@@ -53,7 +53,7 @@ def product(x: Monomial, y: Monomial) -> Monomial:
 
 
 def power(x: Monomial, exponent: Number) -> Monomial:
-    return x if exponent == 1 else tuple([(base, lean(e * exponent)) for base, e in x])
+    return x if exponent == 1 else tuple([(base, lean(e * exponent)) for base, e in x if exponent])
 
 
 def add_term(into: Polynomial, monomial: Monomial, coefficient: Number) -> None:
@@ -153,11 +153,10 @@ def rational_root(number: Number, index: int) -> tuple[Number, Number]:
     above, below = number.numerator, number.denominator
     if index > _LARGEST.bit_length():  # of which no number here but 1 is a power
         return 1, number
-    if above * below ** (index - 1) > _LARGEST:
-        return 1, number
     left = above * below ** (index - 1)
-    taken = 1
-    divisor = 2
+    if left > _LARGEST:
+        return 1, number
+    taken, divisor = 1, 2
     while divisor**index <= left and divisor < 100:
         while left % divisor**index == 0:
             left //= divisor**index

@@ -178,17 +178,19 @@ def with_ratios(algebra: Algebra, value: Value) -> Value:
     alone = value[0] in (1, -1) and all(
         family_of(bases[b].op) or (e < 0 and not bases[b].by) for b, e in value[1]
     )
+    raised = {bases[b].of for b, _ in value[1]}
     for (sine, cosine, tan, cot, csc, sec, _), x, s, c in _angles(algebra, value):
+        if not raised.isdisjoint([sine(x).value, cosine(x).value]):  # sin(x)**(n - 1)*cos(x)
+            continue
         t = min((0, s, -c), key=lambda t: sum(2 + (abs(e) != 1) for e in (s - t, c + t, t) if e))
         if min(s, c) < 0 and (t or (alone and max(s, c) <= 0)):
             names = [
-                (algebra.function(op, [x.value], {})[1], max(exponent, 0) - before)
+                power(algebra.function(op, [x.value], {})[1], max(exponent, 0) - before)
                 for op, exponent, before in (
                     (tan, t, 0), (cot, -t, 0), (sine, s - t, s), (csc, t - s, 0), (cosine, c + t, c), (sec, -c - t, 0),
                 )
             ]  # fmt: skip
-            named = [power(name, exponent) for name, exponent in names if exponent]
-            value = value[0], reduce(product, named, value[1])
+            value = value[0], reduce(product, names, value[1])
     return value
 
 

@@ -279,7 +279,7 @@ class Layout(Fractions):
                 rank = _CONSTANTS if total == ONE else _POWERS
                 pieces.append((rank, ("~", 0), self._exponential(total), 1))
                 continue
-            if of[0] == 1 and len(of[1]) == 1 and of[1][0][1] == 1:
+            if of[0] == 1 and [e for _, e in of[1]] == [1]:
                 whole = plain.pop(of[1][0][0], 0)
                 if whole:
                     parts.append((whole, ()))
@@ -309,10 +309,7 @@ class Layout(Fractions):
             ):
                 rest = (value[0], product(value[1], ((number, -1),)))
                 condition, *sides = base.operands
-                sides = [
-                    ZERO if side is None or side == ZERO else self.algebra.times(rest, side)
-                    for side in sides
-                ]
+                sides = [self.algebra.times(rest, side or ZERO) for side in sides]
                 return self.algebra.function(base.op, [condition, *sides], {})
         return None
 
@@ -344,13 +341,10 @@ class Layout(Fractions):
     def place(self, number: int) -> tuple[str, int]:
         """Names by the alphabet, all else in the order in which it was met."""
         base = self.algebra.bases[number]
-        while base.op is getitem and base.operands[0] is not None and len(base.operands[0][1]) == 1:
+        while base.op is getitem and base.operands[0] and len(base.operands[0][1]) == 1:
             base = self.algebra.bases[base.operands[0][1][0][0]]
-        return (
-            (base.node.payload.name.lower(), number)
-            if isinstance(base.node, Expr) and base.node.is_leaf
-            else ("", number)
-        )
+        named = isinstance(base.node, Expr) and base.node.is_leaf
+        return base.node.payload.name.lower() if named else "", number
 
     def _sign_inside(self, number: Number, pieces: list[Piece]) -> Number:
         """-(a - b) as b - a, where that is shorter: the number that is left."""
