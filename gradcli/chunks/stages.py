@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gradcli.graph.interpret import Transcription, interpret, rebuild
+from gradcli.graph.interpret import Transcription, interpret, rebuild, shapes_of
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.limits import Limits
+from gradcli.ops.arrays.shapes import shape_with
 from gradcli.ops.cutting import Cuts, Found, Uncut, layout
 from gradcli.ops.spec import Op
 from gradcli.plans.backend import OFTEN
@@ -35,13 +36,7 @@ from gradcli.plans.source import Nodes
 def layout_of(node: Expr, cuts: Cuts) -> Found:
     """The layout of a node some of whose operands are cut. Raises Uncut."""
     assert node.op is not None
-    return layout(
-        node.op,
-        node.shape,
-        [None if o is None else o.shape for o in node.operands],
-        cuts,
-        node.static,
-    )
+    return layout(node.op, node.shape, shapes_of(node), cuts, node.static)
 
 
 def aligned_axis(node: Expr, cuts: Cuts, place: int, length: int) -> int | None:
@@ -363,7 +358,7 @@ class Staged:
 
 def _of_chunk(shape: tuple[int, ...], axis: int | None, extent: int) -> tuple[int, ...]:
     """The shape of the part that a chunk has of an array which is cut along an axis."""
-    return shape if axis is None else (*shape[:axis], extent, *shape[axis + 1 :])
+    return shape if axis is None else shape_with(shape, axis, extent)
 
 
 def _above(nodes: Iterable[Expr], further: Callable[[Expr], Iterable[Expr | None]]) -> set[Expr]:

@@ -269,7 +269,7 @@ def hold_program(
 
 
 def hold_work(
-    limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None = None, sweeps: int = 1
+    limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None, sweeps: int = 1
 ) -> None:
     """The same for scalar operations alone, of as many sweeps as there are."""
     times, what = (1, "the statement") if wrt is None else (1 + _BACKWARDS * sweeps, WITH_GRADIENT)

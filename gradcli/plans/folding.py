@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Transcription, interpret
+from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
@@ -28,14 +28,14 @@ _MODERATE = (
 )  # coefficients that may move through a product: what it costs in the subnormal range is bounded
 
 
-class Folder(Transcription[Expr]):
+class Folder(Rebuilding):
     """Folds nodes of one graph into another.
 
     A folded node may have a smaller shape, which broadcasts to the old one.
     """
 
     def __init__(self, graph: Graph, *, assume_finite: bool) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.assume_finite = assume_finite
         self.risky = False
         self.done: dict[Expr, Expr] = {}
@@ -61,9 +61,6 @@ class Folder(Transcription[Expr]):
         if (node.op is not None and node.op.outputs > 1) or folded.shape == node.shape:
             return folded
         return self.graph.apply(shapes.broadcast_to, (folded,), {"shape": node.shape})
-
-    def leaf(self, node: Expr) -> Expr:
-        return node
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         reshapes = op.algebra == "reshaping"

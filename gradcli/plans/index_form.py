@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from gradcli.graph.interpret import Transcription, interpret
+from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
@@ -452,24 +452,18 @@ def in_order(roots: Sequence[Expr]) -> list[Expr]:
     return list(found)
 
 
-class Expander(Transcription[Expr]):
+class Expander(Rebuilding):
     """Large operations by their parts, with what a value and its derivative have in common computed
     once.
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.done: dict[Expr, Expr] = {}
 
     def expand(self, roots: Sequence[Expr]) -> list[Expr]:
         interpret(in_order(roots), self, self.done)
         return [self.done[root] for root in roots]
-
-    def leaf(self, node: Expr) -> Expr:
-        return node
-
-    def constant(self, node: Expr) -> Expr:
-        return self.graph.constant(node.payload)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if (
@@ -479,7 +473,7 @@ class Expander(Transcription[Expr]):
         ):
             made: Expr = op.parts(*operands, **node.static)
             return made
-        return self.graph.apply(op, operands, node.static)
+        return super().operation(node, op, operands)
 
 
 class Reader:

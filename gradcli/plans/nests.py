@@ -68,13 +68,10 @@ class Nest:
 Step = Expr | Nest
 
 
-def array_steps(roots: Sequence[Expr]) -> list[Step]:
-    """Return what the roots need, as operations on whole arrays, in order."""
-    return [node for node in in_order(roots) if node.op is not None]
-
-
 def plan_steps(roots: Sequence[Expr]) -> list[Step]:
-    """The same with nests of what can be written in C."""
+    """Return what the roots need, in order: nests of what can be written in C, and operations on
+    whole arrays.
+    """
     order = in_order(roots)
     return Planner(roots, order, Reader(order)).steps()
 

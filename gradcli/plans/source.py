@@ -174,12 +174,10 @@ class Source:
         self,
         precision: str,
         *,
-        assume_finite: bool,
         exact: bool = False,
     ) -> None:
         self.precision = precision
         self.dtype = numpy_dtype(FLOAT, precision)
-        self.assume_finite = assume_finite
         self.exact = exact
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
@@ -225,7 +223,7 @@ class Source:
         """A scalar operation as an expression of Python, if it is one that gives what NumPy gives
         (but for last bits) or raises.
         """
-        if not self.assume_finite or node.shape or self.precision != "float64":
+        if node.shape or self.precision != "float64":
             return None
         assert node.op is not None
         template = self._to_the_bit(node, node.op) if self.exact else node.op.in_python

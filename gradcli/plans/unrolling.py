@@ -31,7 +31,7 @@ _ZERO = "(0.0)"  # as a number is written
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
 
 
-def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Unrolled | None:
+def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -> Unrolled | None:
     """A function of the leaves' values, and of arrays that take results, which gives the roots'
     values.
 
@@ -44,7 +44,7 @@ def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> U
     return None if source is None else source.compile("program")
 
 
-def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Source | None:
+def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -> Source | None:
     """Its text.
 
     There is none for programs without arrays, with large ones, or with operations that floats do
@@ -196,7 +196,7 @@ def _write(
     entries: Mapping[Expr, np.ndarray],
     steps: Sequence[Expr],
 ) -> Source:
-    source = Source("float64", assume_finite=True)
+    source = Source("float64")
     values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
     for leaf, value in zip(leaves, values, strict=True):

@@ -36,8 +36,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic
-from gradcli.plans.assembly import write_source
-from gradcli.plans.nests import array_steps
+from gradcli.plans.assembly import Writer
 from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
 
@@ -330,10 +329,9 @@ def straight_line(root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> Pr
     results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
     # where all is finite, a cotangent times a partial is a product like any other
     roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
-    steps = array_steps(roots)
-    program = write_source(
-        [*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True
-    ).compile("program")
+    steps = [node for node in reachable(roots) if node.op is not None]
+    writer = Writer(roots, steps, "float64", checked=False, exact=True)
+    program = writer.write([*wrt, *others]).compile("program")
 
     def run(values: Sequence[float]) -> Any:
         try:

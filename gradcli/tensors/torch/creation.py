@@ -60,7 +60,7 @@ def tensor(
     return copy_data(data, dtype, requires_grad)
 
 
-def copy_data(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def copy_data(data: Any, dtype: Any, requires_grad: bool = False) -> Tensor:
     """A tensor of its own entries."""
     array = np.array(array_of(data, dtype))
     if requires_grad and array.dtype.kind not in FLOATS:
