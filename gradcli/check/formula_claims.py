@@ -510,8 +510,11 @@ def around(
         yield from (move(way) for way in pair if way is not None)
 
 
-def anything(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-    size = np.asarray(random.choice(SIZES, shape)) * random.uniform(0.5, 1.5, shape)
+def anything(
+    shape: tuple[int, ...], random: np.random.Generator, sizes: Sequence[float] = SIZES
+) -> np.ndarray:
+    """An array of both signs, with entries of about the sizes."""
+    size = np.asarray(random.choice(sizes, shape)) * random.uniform(0.5, 1.5, shape)
     return np.asarray(size * random.choice([-1.0, 1.0], shape))
 
 

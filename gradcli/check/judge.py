@@ -40,7 +40,14 @@ from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, s
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
-from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
+from gradcli.reference.kinks import (
+    Prober,
+    Sides,
+    active_kinks,
+    has_inner,
+    is_same,
+    with_inner_choices,
+)
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import (
     NO_ZEROS,
@@ -438,7 +445,7 @@ class Judge:
         def same(x: Any, y: Any) -> Any:
             if hasattr(x, "ball"):
                 return m.isfinite(x) and x.ball.overlaps(y.ball)
-            return m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))
+            return m.isfinite(x) and is_same(m, x, y)
 
         pairs = zip(self._whole.evaluate(m), composed, strict=True)
         agreed = (same(x, y) for two in pairs for x, y in zip(*map(np.ravel, two), strict=True))

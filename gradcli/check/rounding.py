@@ -25,7 +25,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import alike, backward, together
+from gradcli.graph.sweep import alike, backward, plus, together
 from gradcli.graph.transforms import vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
@@ -421,11 +421,6 @@ def _distance(x: Any, y: Any) -> Any:
     if _any(off != off):
         off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
     return off
-
-
-def plus(x: Any, y: Any) -> Any:
-    """Return a sum of errors, each None where there is none."""
-    return y if x is None else x if y is None else x + y
 
 
 def is_float(value: Any) -> bool:

@@ -30,13 +30,12 @@ from gradcli.check.rounding import (
     Carried,
     Names,
     is_float,
-    plus,
     roots_each_way,
 )
 from gradcli.functions.arguments import Subject, as_given, leaves_of, rebuilt
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import contributions, depending, scale_guarded, sweep
+from gradcli.graph.sweep import contributions, depending, plus, scale_guarded, sweep
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.ops.special import gamma

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import dependents
 from gradcli.graph.sweep import backward
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
@@ -385,7 +386,8 @@ def gradients(
     for x in wrt:
         part = found.get(x)
         if part is not None and has_nan(part):
-            near = _depending(order, x)
+            moved = dependents(order, {x})
+            near = [node for node in order if node in moved]
             left -= len(near)
             if left < 0:
                 break  # what is open stays so
@@ -423,16 +425,6 @@ def _decide_adjoint(
         if mask.all() and mask.size > 1 and np.count_nonzero(open_) <= _ONE_BY_ONE:
             moving = [_only(x.shape, place) for place in np.argwhere(open_)]
     return part
-
-
-def _depending(order: Sequence[Any], x: Any) -> list[Any]:
-    """The nodes that depend on x, itself among them."""
-    found, moved = [], {x}
-    for node in order:
-        if node is x or any(operand in moved for operand in node.operands):
-            moved.add(node)
-            found.append(node)
-    return found
 
 
 def _only(shape: Any, place: np.ndarray) -> np.ndarray:

@@ -17,7 +17,14 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gradcli.errors import EvaluationError, ExhaustedError, GradcliError
-from gradcli.graph.nodes import NO_OPERATIONS, Expr, Graph, constant_value, reachable
+from gradcli.graph.nodes import (
+    NO_OPERATIONS,
+    Expr,
+    Graph,
+    constant_value,
+    dependents,
+    reachable,
+)
 from gradcli.limits import ITEM, Limits
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.calling.inputs import numpy_dtype
@@ -340,10 +347,7 @@ def bytes_of_sweep(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
     """The bytes that a sweep over nodes holds at once: adjoints that are not complete, and what one
     rule makes.
     """
-    needed = set(wrt)
-    for node in order:
-        if not needed.isdisjoint(node.operands):
-            needed.add(node)
+    needed = dependents(order, wrt)
     live = most = size_of(order[-1])
     begun = {order[-1]}
     for node in reversed(order):

@@ -333,6 +333,15 @@ def reachable(roots: Iterable[N]) -> list[N]:
     return nodes
 
 
+def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
+    """Some nodes and those that depend on them, of an order in which operands come first."""
+    found = set(nodes)
+    for node in order:
+        if not found.isdisjoint(node.operands):
+            found.add(node)
+    return found
+
+
 def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:
     """The NumPy value of a constant node's payload."""
     if kind != FLOAT:

@@ -285,9 +285,9 @@ class Dependence(Reached):
     def _dense(self, node: Expr, operands: Sequence[Any]) -> Any:
         """Each entry of everything: what is always right."""
         whole = self.sets.union(one for x in operands if x is not None for one in x.ravel())
-        shapes = node.shape if node.op is not None and node.op.outputs > 1 else (node.shape,)
-        found = tuple(np.full(shape, whole) for shape in shapes)
-        return found if node.op is not None and node.op.outputs > 1 else found[0]
+        if node.op is not None and node.op.outputs > 1:
+            return tuple(np.full(shape, whole) for shape in node.shape)
+        return np.full(node.shape, whole)
 
     def _by_axes(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Return what the record says of axes."""

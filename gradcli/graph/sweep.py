@@ -200,6 +200,11 @@ def sweep(
             adjoints[operand] = fitting if earlier is None else earlier + fitting
 
 
+def plus(x: Any, y: Any) -> Any:
+    """Return a sum of terms, each None where there is none."""
+    return y if x is None else x if y is None else x + y
+
+
 class Parts(tuple[Any, ...]):
     """The cotangents of an operation's results, None for those that have none yet."""
 
@@ -218,13 +223,7 @@ class Parts(tuple[Any, ...]):
         return cls.like(node, [cotangent if i == place else None for i in range(node.op.outputs)])
 
     def __add__(self, other: Any) -> Parts:
-        return self.like(
-            self,
-            [
-                y if x is None else x if y is None else x + y
-                for x, y in zip(self, other, strict=True)
-            ],
-        )
+        return self.like(self, map(plus, self, other))
 
 
 def _is_zero(cotangent: Any) -> bool:
