@@ -269,6 +269,6 @@ def fits_along(shapes: Sequence[Any], axis: int) -> bool:
     )
 
 
-def runs_backwards(index: Sequence[Any]) -> bool:
-    """Return whether a slice has a negative step, which PyTorch refuses."""
-    return any(isinstance(part, tuple) and part[2] is not None and part[2] < 0 for part in index)
+def runs_backwards(part: Any) -> bool:
+    """Return whether a part of an index is a slice with a negative step, which PyTorch refuses."""
+    return isinstance(part, tuple) and part[2] is not None and part[2] < 0

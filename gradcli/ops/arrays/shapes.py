@@ -255,7 +255,7 @@ getitem: Op = structural(
     axes=lambda m, x, index: m.choose(x, index),
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
-        f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
+        f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if any(map(runs_backwards, index)) else f"{{0:base}}[{subscript_text(index)}]"
     ),
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -29,7 +28,7 @@ from gradcli.tensors.core.levels import (
     physical,
     rewrap,
 )
-from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
+from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn_once
 from gradcli.tensors.core.node import Node, Watch, check_backward, torch_name, watch_pull
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
@@ -330,7 +329,7 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
-    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    outputs = _sequence(tensors)
     if inputs is not None:
         inputs = _sequence(inputs)
         if not inputs:
@@ -340,7 +339,7 @@ def backward(
                 x.retain_grad()
     roots, seeds = _roots(outputs, grad_tensors, create_graph)
     if create_graph:
-        _warn_of_cycles()
+        warn_once(_CYCLE)
     create_graph = create_graph or state.forward
     targets = None if inputs is None else {x.gradient_node() for x in inputs}
     seeds = [
@@ -421,12 +420,6 @@ def grad(
             part = Tensor(np.zeros(x.array.shape, x.array.dtype), requires_grad=create_graph)
         results.append(part)
     return tuple(results)
-
-
-@cache
-def _warn_of_cycles() -> None:
-    """Once, as PyTorch."""
-    warn(_CYCLE)
 
 
 def products(

@@ -61,15 +61,15 @@ class dtype:
         return _dtype_named, (self.name,)  # of each there is one
 
 
-float16 = half = dtype("float16", np.float16, "HalfTensor")
+float16 = dtype("float16", np.float16, "HalfTensor")
 bfloat16 = dtype("bfloat16", None, "BFloat16Tensor")
 float32 = dtype("float32", np.float32, "FloatTensor")
-float64 = double = dtype("float64", np.float64, "DoubleTensor")
+float64 = dtype("float64", np.float64, "DoubleTensor")
 uint8 = dtype("uint8", np.uint8, "ByteTensor")
 int8 = dtype("int8", np.int8, "CharTensor")
-int16 = short = dtype("int16", np.int16, "ShortTensor")
+int16 = dtype("int16", np.int16, "ShortTensor")
 int32 = dtype("int32", np.int32, "IntTensor")
-int64 = long = dtype("int64", np.int64, "LongTensor")
+int64 = dtype("int64", np.int64, "LongTensor")
 uint16 = dtype("uint16", np.uint16, "UInt16Tensor")
 uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
 uint64 = dtype("uint64", np.uint64, "UInt64Tensor")
@@ -260,7 +260,7 @@ def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
     if x != y and (x in _BARE or y in _BARE):
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{_named_of(x)} and {_named_of(y)}"
+            f"{of_numpy(x).in_messages} and {of_numpy(y).in_messages}"
         )
     return np.promote_types(x, y)
 
@@ -268,10 +268,6 @@ def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
 _BARE = frozenset(
     {uint16.numpy, uint32.numpy, uint64.numpy}
 )  # whole numbers that no others are promoted to
-
-
-def _named_of(numpy: np.dtype[Any]) -> str:
-    return of_numpy(numpy).tensor_type.removesuffix("Tensor")
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
@@ -299,9 +295,7 @@ def is_half(kind: np.dtype[Any]) -> bool:
 
 def holds_halves(kinds: Any) -> bool:
     """Return whether a result is of such floats, or one of several."""
-    if isinstance(kinds, tuple):
-        return any(map(is_half, kinds))
-    return kinds.itemsize == 2 and kinds.kind in FLOATS
+    return any(map(is_half, kinds)) if isinstance(kinds, tuple) else is_half(kinds)
 
 
 def widen(value: Any) -> Any:

@@ -14,6 +14,7 @@ from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
+from gradcli.ops.text import runs_backwards
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, array_of
@@ -343,7 +344,7 @@ class Subscript:
             elif isinstance(part, StaticArray) and part.array.dtype.kind == "b":
                 place += [_ALL] * part.array.ndim if part.array.ndim else [None]
                 chosen.append(part if part.array.ndim else StaticArray(np.arange(int(part.array))))
-            elif isinstance(part, StaticArray) or _runs_backwards(part):
+            elif isinstance(part, StaticArray) or runs_backwards(part):
                 place.append(_ALL)
                 chosen.append(part)
             else:
@@ -428,10 +429,6 @@ def _axes_taken(part: Any) -> int:
     return part.array.ndim if isinstance(part, StaticArray) and part.array.dtype.kind == "b" else 1
 
 
-def _runs_backwards(part: Any) -> bool:
-    return isinstance(part, tuple) and part[2] is not None and part[2] < 0
-
-
 def _part(part: Any) -> Any:
     if part is None or part is ...:
         return part
@@ -440,9 +437,8 @@ def _part(part: Any) -> Any:
             None if bound is None else operator.index(bound)
             for bound in (part.start, part.stop, part.step)
         )
-        if bounds[2] == 0 or (
-            _runs_backwards(bounds) and state.recorder is None
-        ):  # a function that is read may be NumPy's
+        # a function that is read may be NumPy's
+        if bounds[2] == 0 or (runs_backwards(bounds) and state.recorder is None):
             raise ValueError("step must be greater than zero")
         return bounds
     if isinstance(part, (bool, np.bool_)):

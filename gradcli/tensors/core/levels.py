@@ -216,14 +216,13 @@ def one_by_one(
     results as one batch.
     """
     level = levels_in(arguments, keywords)[-1]
-    results = []
-    for i in range(level.size):
-        results.append(
-            function(
-                *[example(x, level, i) for x in arguments],
-                **{n: example(x, level, i) for n, x in keywords.items()},
-            )
+    results = [
+        function(
+            *[example(x, level, i) for x in arguments],
+            **{n: example(x, level, i) for n, x in keywords.items()},
         )
+        for i in range(level.size)
+    ]
     return _together(results, level)
 
 

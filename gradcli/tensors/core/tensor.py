@@ -545,7 +545,7 @@ class Tensor(CatalogueMethods):
         return copy
 
     def __reduce__(self) -> Any:
-        return _restore, (self.array, self._requires_grad)
+        return Tensor, (self.array, self._requires_grad)
 
     __hash__ = object.__hash__
 

@@ -24,7 +24,7 @@ from gradcli.tensors.core.dtypes import FLOATS, computed_with, constant_float, i
 from gradcli.tensors.core.in_place import common_shape, follow
 from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrap
 from gradcli.tensors.core.modes import silent, state
-from gradcli.tensors.core.node import Node, node_of_part, remember
+from gradcli.tensors.core.node import Node, remember
 from gradcli.tensors.core.tensor import (
     Tensor,
     View,
@@ -35,7 +35,7 @@ from gradcli.tensors.core.tensor import (
     start,
     strides,
 )
-from gradcli.tensors.core.trace import save
+from gradcli.tensors.core.trace import join_parts, save
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -403,10 +403,7 @@ def _several(
             values,
             versions,
         )
-        for place, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind in FLOATS:
-                tensor.node = node_of_part(node, place, tensor)
-                tensor._requires_grad = True
+        join_parts(tensors, node)
         if state.anomaly:
             remember(node)
     if state.recorder is not None:

@@ -42,9 +42,9 @@ from gradcli.tensors.dispatch.apply import (
 from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
+    OF_NUMBERS,
     check_taken,
     in_dtype,
-    is_of_numbers,
     no_tensor,
     settle,
     takes_dtype,
@@ -393,7 +393,7 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
         if (
             host is HOST
             and operands
-            and not is_of_numbers(name)
+            and name not in OF_NUMBERS
             and not any(isinstance(o, (Tensor, list)) for o in operands)
         ):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)

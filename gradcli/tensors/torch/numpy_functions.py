@@ -301,18 +301,13 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
     return run
 
 
-MADE: dict[str, Callable[..., Any]] = {
-    "special.comb": _counts("comb", "binom"), "special.perm": _counts("perm", "perm"),
-    "special.factorial": _counts("factorial", "factorial"),
-    **{f"special.{name}": _of_whole_orders(name) for name in ("kn", "yn")},
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "comb": _counts("comb", "binom"), "perm": _counts("perm", "perm"),
+    "factorial": _counts("factorial", "factorial"),
+    "kn": _of_whole_orders("kn"), "yn": _of_whole_orders("yn"),
 }  # fmt: skip
 # which NumPy and PyTorch have otherwise
 _OTHERWISE = ("linalg.lu_factor", "linalg.lu_solve", "signal.convolve")
-UFUNCS = {
-    name.removeprefix("special."): made
-    for name, made in MADE.items()
-    if name.startswith("special.")
-}
 
 
 @cache
@@ -321,11 +316,11 @@ def scipy_function(path: str) -> Any:
 
     Raises AttributeError if there is nothing.
     """
-    if path in MADE:
-        return MADE[path]
     if path in _OTHERWISE:
         raise AttributeError(f"gradcli has no scipy.{path}")
     part, _, last = path.rpartition(".")
+    if part == "special" and last in _SPECIAL:
+        return _SPECIAL[last]
     if part == "stats" and is_part(last, SCIPY):
         return _Distribution(path)
     if last == "rvs":  # SciPy's own, which no gradient passes through
@@ -410,7 +405,7 @@ def _call(
         return Tensor(np.asarray(ufunc(*plain(inputs), casting=casting, **keywords)))
     refuse(f"np.{name}", order=None if order in ("K", "A", "C") else order)
     refuse(f"np.{name}", casting=None if casting == "same_kind" else casting)
-    made = _MADE.get(name, UFUNCS.get(name))
+    made = _MADE.get(name, _SPECIAL.get(name))
     if made is not None and (name in _MADE or not keywords):
         return made(*inputs, **keywords)
     return call_function(name, inputs, keywords, ufunc)
