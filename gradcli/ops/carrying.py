@@ -153,11 +153,7 @@ def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 def count(shape: Shape, axis: Any) -> int:
     """Return how many entries go into one entry of the result."""
-    return (
-        math.prod(shape)
-        if axis is None
-        else math.prod([shape[a] for a in axes_of(axis, len(shape))])
-    )
+    return math.prod([shape[a] for a in axes_of(axis, len(shape))])
 
 
 _PAIRWISE = (

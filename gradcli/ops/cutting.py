@@ -47,12 +47,14 @@ def layout(
     """The layout of a result some of whose operands are cut; None stands for an operand that was
     left out. Raises Uncut.
     """
-    present = [(shape, cut) for shape, cut in zip(shapes, cuts, strict=True) if shape is not None]
-    given, places = [shape for shape, _ in present], [cut for _, cut in present]
+    present = [
+        Cut(shape, cut) for shape, cut in zip(shapes, cuts, strict=True) if shape is not None
+    ]
+    given, places = [x.shape for x in present], [x.axis for x in present]
     if op.elementwise:
         return Found(entries(op.name, present))
     if op.axes is not None:
-        return _by_axes(op, out, [Cut(*pair) for pair in present], static)
+        return _by_axes(op, out, present, static)
     if op.leaves_unchanged or op is output:
         return Found(next(cut for cut in places if cut is not None))
     if op.core_dims is not None and len(present) == len(shapes):

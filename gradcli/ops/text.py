@@ -207,13 +207,7 @@ def expand_call(name: str, given: Any, function: Callable[[], Any]) -> Expansion
 
 def calls_in(function: Callable[[], Any]) -> list[Expansion]:
     """The calls of composites that a function makes."""
-    calls: list[Expansion] = []
-    before = UNDER_WAY.set(calls)
-    try:
-        function()
-    finally:
-        UNDER_WAY.reset(before)
-    return calls
+    return expand_call("", None, function).inner
 
 
 # -- Texts of operations on arrays for libraries of arrays, in NumPy's words ---------------------

@@ -4,7 +4,7 @@ for its name, not from a list of names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -251,19 +251,19 @@ def declare_class(
     _CLASSES.setdefault(library, {})[name] = made
 
 
-def declare_classes(library: str, table: str) -> None:
-    """Say of each line what a class keeps, and the function that its objects are:
+def declare_classes(table: str) -> None:
+    """Say of each line what a class of PyTorch's keeps, and the function that its objects are:
 
     ``GLU(axis|dim) = glu``.
     """
     for line in filter(None, map(str.strip, text_lines(table))):
         head, _, function = line.rpartition(" = ")
         name, _, keeps = head[:-1].partition("(")
-        declare_class(library, name, keeps, function)
+        declare_class(TORCH, name, keeps, function)
 
 
-def refuse_classes(library: str, table: str) -> None:
-    """Say of each line why objects of some classes are not taken, and what to write in their place:
+def refuse_classes(table: str) -> None:
+    """Say of each line why objects of some classes of PyTorch's are not taken, and what to write in their place:
 
     ``GRU LSTM: {} is ...; write ...``.
     """
@@ -271,7 +271,7 @@ def refuse_classes(library: str, table: str) -> None:
         names, _, said = line.partition(": ")
         why, _, help = said.partition("; ")
         for name in names.split():
-            _CLASSES.setdefault(library, {})[name] = Refused(why.format(name), help.format(name))
+            _CLASSES.setdefault(TORCH, {})[name] = Refused(why.format(name), help.format(name))
 
 
 @cache
@@ -411,12 +411,7 @@ def differs(call: Call, dialects: frozenset[str] = frozenset(DIALECTS)) -> bool:
     """Return whether the libraries of these dialects that can take a call take it for different
     things.
     """
-    return len(set(_meanings(call, dialects))) > 1
-
-
-def _meanings(call: Call, dialects: Iterable[str]) -> list[object]:
-    found = (meaning(call, dialect) for dialect in dialects)
-    return [one for one in found if one is not None]
+    return len({meaning(call, dialect) for dialect in dialects} - {None}) > 1
 
 
 @cache

@@ -395,7 +395,7 @@ copysign = piecewise(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the "
         "sign that y's zero has, 0 for y"),
     ),
-    carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
+    carries=lambda m, out, x, y, e, f: e + m.where(carrying.sign(m, out, y, f), 2 * m.abs(x), 0.0),
 )
 signbit = flat(
     "signbit", "x:signed", np.signbit, lambda m, x: x < 0, dtype="bool",

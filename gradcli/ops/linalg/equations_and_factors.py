@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import tril, triu
+from gradcli.ops.arrays.reshaping import axes_last, tril, triu
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, scatter_add, transpose
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
@@ -175,12 +175,8 @@ def _cholesky_solve_vjp(cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -
     return back, transpose_matrix(by_factor) if upper else by_factor
 
 
-def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
-    return equations_shape(x, y, "cholesky_solve")
-
-
 @function(
-    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
+    vjp=_cholesky_solve_vjp, shape=lambda y, x, **_: equations_shape(x, y, "cholesky_solve"), saves="x out", core_dims=(2, 2),
     domain="no zeros on the diagonal of x",
 )
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
@@ -264,8 +260,8 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
     >>> tensorsolve(A, b)
     """
     if axes is not None:
-        moved = axes_of(axes, len(x.shape))
-        x = transpose(x, axes=(*(i for i in range(len(x.shape)) if i not in moved), *moved))
+        ndim = len(x.shape)
+        x = transpose(x, axes=axes_last(ndim, axes_of(axes, ndim)))
     rest = x.shape[len(y.shape) :]
     n = math.prod(rest)
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)
@@ -301,12 +297,8 @@ def _cholesky_vjp(cotangent: Any, out: Any, x: Any, upper: bool) -> Any:
     return 0.5 * transpose_matrix(solve_triangular(factor, transpose_matrix(half), upper=True))
 
 
-def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
-    return square(x, "cholesky")
-
-
 cholesky = structural(
-    "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
+    "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=lambda x, **_: square(x, "cholesky"),
     static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
     domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One "

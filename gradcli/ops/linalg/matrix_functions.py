@@ -35,7 +35,6 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import (
     Op,
-    Shape,
     declare,
     function,
     room_for,
@@ -65,16 +64,12 @@ def _inv(x: Any, check_errors: bool) -> Any:
     return out
 
 
-def _inv_shape(x: Shape, check_errors: bool = True) -> Shape:
-    return square(x, "inv")
-
-
 def _inv_vjp(cotangent: Any, out: Any, x: Any, check_errors: bool) -> Any:
     return -matmul(matmul(transpose_matrix(out), cotangent), transpose_matrix(out))
 
 
 @function(
-    "inv inverse", vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves="out", core_dims=(2,),
+    "inv inverse", vjp=_inv_vjp, forward=_inv, shape=lambda x, **_: square(x, "inv"), saves="out", core_dims=(2,),
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER),
     numpy="np.linalg.inv({0})",
 )
@@ -131,16 +126,12 @@ def adjugate(x: Any) -> Any:
     return transpose_matrix(det(_minors(x)) * _signs(x))
 
 
-def _det_shape(x: Shape) -> Shape:
-    return square(x, "det")[:-2]
-
-
 def _det_vjp(cotangent: Any, out: Any, x: Any) -> Any:
     return as_matrix(cotangent) * transpose_matrix(adjugate(x))
 
 
 det = structural(
-    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
+    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=lambda x: square(x, "det")[:-2], saves="x", core_dims=(2,),
     backward="LinalgDet", extended=Whole("DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there). >>> log(det(A))",

@@ -16,7 +16,7 @@ from gradcli.errors import (
     ShapeError,
 )
 from gradcli.ops.arrays.reshaping import movedim
-from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.arrays.shapes import reshape, vector_of
 from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import greater, isnan, logical_and, logical_not, where
@@ -376,7 +376,7 @@ def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     if ord == 2:
         ord = None
     if ord is not None and axis is None and len(x.shape) > 1:
-        found = norm(reshape(x, shape=(-1,)), ord=ord)
+        found = norm(vector_of(x), ord=ord)
         return reshape(found, shape=(1,) * len(x.shape)) if keepdims else found
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 

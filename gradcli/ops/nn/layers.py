@@ -20,7 +20,7 @@ from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import einsum, matmul
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.losses import class_labels
-from gradcli.ops.reductions.sums import mean
+from gradcli.ops.reductions.sums import deviations, mean
 from gradcli.ops.registry import (
     Number,
     declare,
@@ -79,11 +79,9 @@ def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any
 
 
 def _standardized_vjp(cotangent: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
-    scale = rsqrt(
-        mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps
-    )
+    scale = rsqrt(mean(square(deviations(x, axis)), axis=axis, keepdims=True) + eps)
     along = mean(cotangent * out, axis=axis, keepdims=True)
-    return scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along)
+    return scale * (deviations(cotangent, axis) - out * along)
 
 
 def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
@@ -94,7 +92,7 @@ def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any
 @function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounding=_standardized_rounds, public=False)
 def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     """(x - mean)/sqrt(variance + eps) over axes."""
-    apart = x - mean(x, axis=axis, keepdims=True)
+    apart = deviations(x, axis)
     return apart * rsqrt(mean(square(apart), axis=axis, keepdims=True) + eps)
 
 
@@ -297,7 +295,7 @@ _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
 
 # Each class as it is constructed, and the function that its objects are.
-declare_classes(TORCH, f"""
+declare_classes(f"""
     CrossEntropyLoss(weight, size_average, ignore_index, reduce, reduction, label_smoothing) = cross_entropy
     NLLLoss(weight, size_average, ignore_index, reduce, reduction) = nll_loss
     BCELoss(weight, {_REDUCED}) = binary_cross_entropy
@@ -359,16 +357,13 @@ declare_classes(TORCH, f"""
     UpsamplingBilinear2d(size, scale_factor) = upsample_bilinear
 """)
 for _n in (1, 2, 3):
-    declare_classes(
-        TORCH,
-        f"""
+    declare_classes(f"""
         Dropout{_n}d(p, -inplace) = dropout{_n}d
         MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode) = max_pool{_n}d
         AdaptiveAvgPool{_n}d(output_size) = adaptive_avg_pool{_n}d
         AdaptiveMaxPool{_n}d(output_size, return_indices) = adaptive_max_pool{_n}d
         AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{", divisor_override" * (_n > 1)}) = avg_pool{_n}d
-    """,
-    )
+    """)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
 for _n in (1, 2, 3):
     _twice = {"pad": 2 * _n}
@@ -383,7 +378,7 @@ for _n in (1, 2, 3):
 
 _DRAWN = "nn.{} has parameters of its own, which are drawn at random; bind them, and write"
 _ONES = "nn.{} has parameters of its own; write"
-refuse_classes(TORCH, f"""
+refuse_classes(f"""
     Linear LazyLinear: {_DRAWN} F.linear(x, weight, bias)
     Bilinear: {_DRAWN} F.bilinear(x1, x2, weight, bias)
     Conv1d LazyConv1d: {_DRAWN} F.conv1d(x, weight, bias)

@@ -244,10 +244,15 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 _with_keywords(mean, "x where?", partial(_average, "mean"))
 
 
+def deviations(x: Any, axis: Any) -> Any:
+    """x minus its mean along axes."""
+    return x - mean(x, axis=axis, keepdims=True)
+
+
 def _var_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(x.shape, axis)
     return spread(cotangent, x.shape, axis) * (
-        2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)
+        2 * deviations(x, axis) / max(difference(n, ddof), 0)
     )
 
 
@@ -267,7 +272,7 @@ def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -
 def _std_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
-    slope = (x - mean(x, axis=axis, keepdims=True)) / (max(difference(n, ddof), 0) * spread_out)
+    slope = deviations(x, axis) / (max(difference(n, ddof), 0) * spread_out)
     return spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope)
 
 

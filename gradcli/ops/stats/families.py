@@ -603,7 +603,7 @@ for _each, _operands, _body in (
 ):
     declare_divergence(_each, _operands, _body)
 
-refuse_classes(TORCH, """
+refuse_classes("""
     Independent: distributions.{} is not supported; sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)
     TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart LKJCholesky \
 ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto: distributions.{} is not supported; write its log-density as a formula
