@@ -276,7 +276,7 @@ class Derivation:
             return "substitution", self._still(self.meanings[node])
         op = node.op
         assert op is not None
-        operands = [operand for operand in node.operands if operand is not None]
+        operands = node.given_operands
         moving = [self._moves(operand) for operand in operands]
         algebra = op.algebra
         if algebra in _SIGNS:

@@ -489,9 +489,7 @@ def edge_formulas(node: Expr, place: int, limits: Limits) -> _Made:
     """
     graph, op = Graph(limits), node.op
     assert op is not None
-    if op.outputs != 1 or any(
-        o is not None and o.op is not None and o.op.outputs != 1 for o in node.operands
-    ):
+    if op.outputs != 1 or any(o.op is not None and o.op.outputs != 1 for o in node.given_operands):
         return None, None, []  # several results at once have no text
     stand_ins = [None if o is None else _stand_in(graph, o, i) for i, o in enumerate(node.operands)]
     out = graph.apply(op, stand_ins, node.static)

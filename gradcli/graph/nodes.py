@@ -69,6 +69,11 @@ class Expr(Operand):
         return len(self.shape)
 
     @property
+    def given_operands(self) -> list[Expr]:
+        """The operands that were not left out."""
+        return [operand for operand in self.operands if operand is not None]
+
+    @property
     def operand(self) -> Expr:
         """The first operand, of an operation that has one."""
         first = self.operands[0]

@@ -311,7 +311,7 @@ class Dependence(Reached):
         """Each entry of a result is one of an operand's, or nothing."""
         if not op.moves:
             return None
-        shapes = [o.shape for o in node.operands if o is not None]
+        shapes = [o.shape for o in node.given_operands]
         sets = [
             np.full(shape, _NOTHING) if x is None else x
             for x, shape in zip(operands, shapes, strict=True)
@@ -375,7 +375,7 @@ def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | Non
     """
     if not op.moves:
         return None
-    shapes = [o.shape for o in node.operands if o is not None]
+    shapes = [o.shape for o in node.given_operands]
     return sources(op, shapes, node.static), list(map(math.prod, shapes))
 
 

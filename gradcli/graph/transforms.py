@@ -177,7 +177,7 @@ class Motion:
 def _moving_operands(node: Expr) -> Sequence[Expr]:
     """The operands that tell whether a node moves; none where it may, whatever they do."""
     op = node.op
-    operands = [operand for operand in node.operands if operand is not None]
+    operands = node.given_operands
     if op is None or len(operands) < len(node.operands):
         return ()
     if op is take_along:
@@ -339,7 +339,7 @@ def definition(node: Expr) -> list[Expr]:
     if node.op is derivative:
         of: Derivation = node.static["of"]
         return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]
-    return [operand for operand in node.operands if operand is not None]
+    return node.given_operands
 
 
 def zeros_like(node: Expr) -> Expr:

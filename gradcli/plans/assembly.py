@@ -178,12 +178,7 @@ class Writer:
         source.namespace["gather"] = gather
         source.add(f"for i in range(0, {length}, {step}):")
         source.add(f"j = min(i + {step}, {length})", 2)
-        last = {
-            o: n
-            for n in stretch.nodes
-            for o in n.operands
-            if o is not None and (n, o) in stretch.own
-        }
+        last = {o: n for n in stretch.nodes for o in n.given_operands if (n, o) in stretch.own}
         ends: dict[Expr, list[Expr]] = {}
         for old in (o for o in last if o not in stretch.outputs):
             ends.setdefault(last[old], []).append(old)
@@ -277,9 +272,8 @@ def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     """The last step that reads each whole value; those that are results are read to the end."""
     uses: dict[Expr, int] = {}
     for place, step in enumerate(steps):
-        for operand in step.operands if isinstance(step, Expr) else step.inputs:
-            if operand is not None:
-                uses[operand] = place
+        for operand in step.given_operands if isinstance(step, Expr) else step.inputs:
+            uses[operand] = place
     for root in roots:
         uses.pop(root, None)
     return uses

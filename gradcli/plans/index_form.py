@@ -446,8 +446,8 @@ def in_order(roots: Sequence[Expr]) -> list[Expr]:
             stack.append((node, True))
             stack += [
                 (operand, False)
-                for operand in reversed(node.operands)
-                if operand is not None and operand not in found
+                for operand in reversed(node.given_operands)
+                if operand not in found
             ]
     return list(found)
 
@@ -519,17 +519,13 @@ class Reader:
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):
-            views = [
-                self._operand(operand, apart) for operand in node.operands if operand is not None
-            ]
+            views = [self._operand(operand, apart) for operand in node.given_operands]
             try:
                 found = self._make(node, op, views, present)
                 self.indices.hold(found)
                 return found
             except Conflict:
-                computed = [
-                    o for o in node.operands if o is not None and o in self.views and o not in apart
-                ]
+                computed = [o for o in node.given_operands if o in self.views and o not in apart]
                 if not computed:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))

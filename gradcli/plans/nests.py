@@ -213,7 +213,7 @@ class Planner:
         """The turn in which a node is computed as a whole."""
         if node not in self._turns:
             self._turns[node] = max(
-                (self._last_turn(operand) for operand in node.operands if operand is not None),
+                (self._last_turn(operand) for operand in node.given_operands),
                 default=0,
             )
         return self._turns[node]
@@ -235,7 +235,7 @@ class Planner:
                 (nest.stored if outer in view.item.axes else nest.totals)[node] = view
             else:  # also what is another view of what a nest computes, as NumPy sees it
                 self.whole.add(node)
-                stack += [operand for operand in node.operands if operand is not None]
+                stack += node.given_operands
 
     def _is_storable(self, node: Expr, view: View) -> bool:
         """Return whether a nest can write a node's value: one for which an item was made, or a

@@ -229,7 +229,7 @@ class Source:
         template = self._to_the_bit(node, node.op) if self.exact else node.op.in_python
         if not template:
             return None
-        operands = [operand for operand in node.operands if operand is not None]
+        operands = node.given_operands
         numbers = [self.number(operand) for operand in operands]
         if node.op is logic.where and node.kind == FLOAT:  # of truth and numbers, these
             for place in (1, 2):

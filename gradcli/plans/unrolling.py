@@ -84,9 +84,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
         size = math.prod(node.shape)
         if not 0 < size <= (_MOST if op is None or _work(node) or op.in_python else _MOST_MOVED):
             return False
-        if op is not None and (
-            node.shape or any(operand is not None and operand.shape for operand in node.operands)
-        ):
+        if op is not None and (node.shape or any(operand.shape for operand in node.given_operands)):
             calls += 1
             work += _work(node)
     stored = sum(math.prod(root.shape) for root in roots if root.shape)
@@ -117,7 +115,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
     entries: dict[Expr, np.ndarray] = {}
     for node in nodes:
         op = node.op
-        operands = [entries[operand] for operand in node.operands if operand is not None]
+        operands = [entries[operand] for operand in node.given_operands]
         if op is None:
             found: Any = _entries_of(graph, node)
         elif op.in_python:

@@ -49,7 +49,7 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
         if node.op is None:
             given = True
             continue
-        passed = {o for o in node.operands if o is not None and _passes(node, o, values)}
+        passed = {o for o in node.given_operands if _passes(node, o, values)}
         blamed |= passed
         is_born = not passed or (
             has_nan(values[node]) and not any(has_nan(values[o]) for o in passed)
@@ -79,8 +79,8 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
     array = np.asarray(values[node])
     assert node.op is not None
     lost = bad = ~np.isfinite(array)
-    for operand in node.operands if node.op.elementwise else ():
-        if operand is not None and operand.kind == "float":
+    for operand in node.given_operands if node.op.elementwise else ():
+        if operand.kind == "float":
             lost = lost & np.isfinite(values[operand])
     first = next(part for part in (lost, np.isnan(array), bad) if part.any())
     place = tuple(int(i) for i in np.argwhere(first)[0])
@@ -99,11 +99,7 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     sign = node.op.sign
     if not node.op.elementwise or not sign or len(node.operands) != 2:
         return ""
-    x, y = (
-        float(np.broadcast_to(values[o], array.shape)[place])
-        for o in node.operands
-        if o is not None
-    )
+    x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.given_operands)
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
     third = round(3 * y) if sign == "**" and x < 0 and math.isfinite(y) else 0
