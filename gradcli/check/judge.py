@@ -25,17 +25,16 @@ from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import (
     bytes_of,
     bytes_of_sweep,
+    cost_of,
     forward,
     held_by,
     interpret,
-    shapes_of,
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened
-from gradcli.ops.structure import output
 from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
@@ -225,9 +224,7 @@ _ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero canc
 _TIMES = 2  # as long as doubles are those of the reference for large arrays
 _ADJOINTS = 3  # arrays that stand for an adjoint there: the slope, its error, and where it lives
 
-Decision = tuple[
-    VariableCheck | None, dict[str, VariableCheck]
-]  # on the value and on each gradient
+Checked = tuple[VariableCheck | None, dict[str, VariableCheck]]  # the value, and each gradient
 
 
 @dataclass(eq=False)
@@ -317,7 +314,7 @@ class Judge:
         order = definition_order(other)
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
-    def decide(self, value: Any, claimed: bool = False) -> Decision:
+    def decide(self, value: Any, claimed: bool = False) -> Checked:
         """Return the verdicts on the value, unless it is None, and on each gradient.
 
         claimed  whether claims are held to the reference afterwards, which then has to be as fine
@@ -331,7 +328,7 @@ class Judge:
     # -- Each entry a number of any precision
     # ------------------------------------------------------------------
 
-    def _decide_scalars(self, value: Any) -> Decision:
+    def _decide_scalars(self, value: Any) -> Checked:
         if self.size > LARGEST:
             raise Undecided(
                 f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about "
@@ -521,7 +518,7 @@ class Judge:
     # which may be off by its own share of the rounding of doubles, by the same analysis, and by the
     # rounding of its slopes -----------------------------
 
-    def decide_arrays(self, value: Any) -> Decision | None:
+    def decide_arrays(self, value: Any) -> Checked | None:
         """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide,
         and can.
 
@@ -584,7 +581,7 @@ class Judge:
 
     def _decision(
         self, value: Any, parts: Sequence[VariableCheck], most: int | None = None
-    ) -> Decision:
+    ) -> Checked:
         """The verdicts on the value and the gradients.
 
         most  the number of entries at which functions were held; None where these were all
@@ -596,7 +593,7 @@ class Judge:
         checked.entries = None
         return None if value is None else checked, dict(zip(self.wrt, slopes, strict=True))
 
-    def _clearly(self, value: Any) -> Decision | None:
+    def _clearly(self, value: Any) -> Checked | None:
         """Return that everything agrees with the reference in doubles, where rounding is seen to
         have no say; else None.
         """
@@ -642,9 +639,4 @@ def _context() -> Any:
 
 def scalar_operations(order: Sequence[Expr]) -> int:
     """About how many scalar operations the nodes take."""
-    return sum(
-        1
-        if node.op is None or node.op is output
-        else max(1, steps_of(node.op, node.shape, shapes_of(node)))
-        for node in order
-    )
+    return sum(max(1, cost_of(node, steps_of)) for node in order)

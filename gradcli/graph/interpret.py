@@ -298,24 +298,25 @@ def _in_file(array: Any) -> bool:
     return False
 
 
+def cost_of(node: Expr, of: Callable[[Op, Any, Sequence[Any]], int]) -> int:
+    """Return what a node's operation takes by a function of counting.py: leaves, and parts of
+    results, take nothing.
+    """
+    if node.op is None or node.op is output:
+        return 0
+    return of(node.op, node.shape, shapes_of(node))
+
+
 def operations(node: Expr) -> int:
     """Count the scalar operations that it takes to compute a node of its operands."""
-    return (
-        0
-        if node.op is None or node.op is output
-        else operations_of(node.op, node.shape, shapes_of(node))
-    )
+    return cost_of(node, operations_of)
 
 
 def scratch_of(node: Expr) -> int:
     """The bytes that are needed beside operands and result to compute a node, or to carry its
     adjoint back.
     """
-    return (
-        0
-        if node.op is None or node.op is output
-        else ITEM * workspace_of(node.op, node.shape, shapes_of(node))
-    )
+    return ITEM * cost_of(node, workspace_of)
 
 
 def shapes_of(node: Expr) -> list[Any]:

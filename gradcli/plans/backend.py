@@ -14,10 +14,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
-from gradcli.graph.interpret import shapes_of
+from gradcli.graph.interpret import cost_of
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.counting import additions_of, steps_of
-from gradcli.ops.structure import output
 
 # -- What takes long: how many entries an array has, what an operation on one of them costs, and
 # how much a plan has to do.
@@ -55,9 +54,7 @@ def steps(node: Expr) -> int:
     """How many entries an operation goes over: of its result, or of an operand that it reduces; of
     a product, all terms of all sums.
     """
-    if node.op is None or node.op is output:
-        return 0
-    return steps_of(node.op, node.shape, shapes_of(node))
+    return cost_of(node, steps_of)
 
 
 Backend = Literal["auto", "numpy", "native"]

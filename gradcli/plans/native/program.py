@@ -223,8 +223,10 @@ class Sum:
             self.body.add(f"{kind} {name} = {self.fold.start};")
         return names
 
-    def _join(self, one: str, other: str) -> str:
-        return self.fold.joined.format(one, f"({other})" if " " in other else other)
+    def _join(self, target: str, text: str) -> None:
+        """Fold what a text says into a target."""
+        joined = self.fold.joined.format(target, f"({text})" if " " in text else text)
+        self.body.add(f"{target} = {joined};")
 
     def begin_block(self) -> None:
         if self.is_total and self.is_number:
@@ -259,8 +261,7 @@ class Sum:
         for place, slot in enumerate(self.slots):
             text = self.body.fold_axes(self.item, slot)
             if not self.folds_lane:
-                target = self._target(place, slot)
-                self.body.add(f"{target} = {self._join(target, text)};")
+                self._join(self._target(place, slot), text)
             elif self.nans:
                 sign = ">" if self.fold is LARGEST else "<"
                 value, lane = self.body.new("v"), self.lanes[place]
@@ -268,7 +269,7 @@ class Sum:
                 self.body.add(f"{lane} = {value} {sign} {lane} ? {value} : {lane};")
                 self.body.add(f"{self.nans[place]} |= {value} != {value};")
             else:
-                self.body.add(f"{self.lanes[place]} = {self._join(self.lanes[place], text)};")
+                self._join(self.lanes[place], text)
 
     def end_lane(self) -> None:
         if not self.folds_lane:
@@ -278,8 +279,7 @@ class Sum:
             if self.nans:
                 self.body.add(f'if ({self.nans[place]}) {lane} = __builtin_nan("");')
             if self.is_total or self.rest:
-                target = self._target(place, slot)
-                self.body.add(f"{target} = {self._join(target, lane)};")
+                self._join(self._target(place, slot), lane)
             elif not self.is_number:
                 self.body.add(f"{self._target(place, slot)} = {lane};")
         if not self.is_total and not self.rest and self.is_number:
@@ -305,8 +305,7 @@ class Sum:
         if self.is_total and self.is_number:
             node, view = self.body.totals[self.item]
             for place, slot in enumerate(self.slots):
-                target = self.body.entry(node, view.places, slot)
-                self.body.add(f"{target} = {self._join(target, self.sums[place])};")
+                self._join(self.body.entry(node, view.places, slot), self.sums[place])
 
 
 # -- Writing a nest of loops as a function of C --------------------------------------------------
