@@ -106,12 +106,10 @@ def _reshape(x: Any, shape: Any) -> Any:
     return x.reshape(shape) if type(x) is _Array else np.reshape(x, shape)
 
 
-def _reshape_vjp(cotangent: Any, out: Any, x: Any, shape: Any) -> Any:
-    return reshape(cotangent, shape=x.shape)
-
-
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("arrays.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
+    "reshape", "x", _reshape, witness("arrays.reshape"),
+    vjp=lambda cotangent, out, x, shape: reshape(cotangent, shape=x.shape),
+    shape=shape_by_example(_reshape), static={"shape": -1},
     ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
@@ -228,10 +226,6 @@ def _with_room(x: Any, index: Index) -> Any:
 indexed_shape = shape_by_example(_with_room)
 
 
-def _getitem_vjp(cotangent: Any, out: Any, x: Any, index: Index) -> Any:
-    return scatter_add(cotangent, index=index, shape=x.shape)
-
-
 def behind(lead: Shape, index: Index) -> Index:
     """The same index where more axes stand in front.
 
@@ -249,7 +243,9 @@ def behind(lead: Shape, index: Index) -> Index:
 
 
 getitem: Op = structural(
-    "getitem", "x", _getitem, witness("arrays.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
+    "getitem", "x", _getitem, witness("arrays.getitem"),
+    vjp=lambda cotangent, out, x, index: scatter_add(cotangent, index=index, shape=x.shape),
+    shape=indexed_shape, static={"index": ()},
     ulps=0, public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, memory="view", written=index_text, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.choose(x, index),
@@ -378,12 +374,9 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     )
 
 
-def _flip_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
-    return flip(cotangent, axis=axis)
-
-
 @function(
-    vjp=_flip_vjp, forward=np.flip, shape=kept_shape, ulps=0, parts=None,
+    vjp=lambda cotangent, out, x, axis: flip(cotangent, axis=axis),
+    forward=np.flip, shape=kept_shape, ulps=0, parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )
 def flip(x: Any, *, axis: Any = None) -> Any:

@@ -154,12 +154,8 @@ log1p = elementwise(
 )
 
 
-def _xlogy(m: Any, x: Any, y: Any) -> Any:
-    return m.zero if x == 0 else x * m.log(y)
-
-
 xlogy = elementwise(
-    "xlogy", "x y", OfSciPy("xlogy"), _xlogy,
+    "xlogy", "x y", OfSciPy("xlogy"), lambda m, x, y: m.zero if x == 0 else x * m.log(y),
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",

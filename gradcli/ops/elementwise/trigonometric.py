@@ -37,12 +37,8 @@ def sec(x: Any) -> Any:
     return 1 / cos(x)
 
 
-def _csc_slope(out: Any, x: Any) -> Any:
-    return -out * cot(x)
-
-
 @function(
-    partials=(_csc_slope,), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
+    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
 )
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
@@ -122,15 +118,11 @@ atan2 = elementwise(
 )
 
 
-def _hypot_in_jax(x: Any, y: Any) -> Any:
-    return where(logical_and(equal(x, 0), equal(y, 0)), (x + y) / 2, hypot(x, y))
-
-
 hypot: Op = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 "
-    "for both", _hypot_in_jax)),
+    "for both", lambda x, y: where(logical_and(equal(x, 0), equal(y, 0)), (x + y) / 2, hypot(x, y)))),
     doc="sqrt(x**2 + y**2), without overflow. >>> hypot(3*x, 4)", ulps=3,
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
 )
@@ -169,12 +161,8 @@ cosh: Op = elementwise(
 )
 
 
-def _tanh_slope(out: Any, x: Any) -> Any:
-    return sech(x) ** 2
-
-
 tanh: Op = elementwise(
-    "tanh", "x", np.tanh, "tanh", _tanh_slope,
+    "tanh", "x", np.tanh, "tanh", lambda out, x: sech(x) ** 2,
     algebra="composed", definition=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 "
     "- tanh(x)**2 is 0.",
@@ -203,12 +191,9 @@ def _csch(x: Any) -> Any:
     return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
 
 
-def _csch_slope(out: Any, x: Any) -> Any:
-    return -out * coth(x)
-
-
 @function(
-    forward=_csch, partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
+    forward=_csch, partials=(lambda out, x: -out * coth(x),),
+    saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
 )
 def csch(x: Any) -> Any:
     """The hyperbolic cosecant, 1/sinh(x)."""

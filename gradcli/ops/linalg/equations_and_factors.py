@@ -204,12 +204,6 @@ _SCIPY = ("x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b
 "upper")
 
 
-def _solve_shape(x: Shape, y: Shape) -> Shape:
-    return (
-        equations_shape(x, (*y, 1), "solve")[:-1] if len(y) == 1 else equations_shape(x, y, "solve")
-    )
-
-
 def _solve(x: Any, y: Any) -> Any:
     try:
         return np.linalg.solve(x, y[:, None])[..., 0] if np.ndim(y) == 1 else np.linalg.solve(x, y)
@@ -225,7 +219,9 @@ def _solve_vjp(cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 solve: Op = structural(
-    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
+    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp,
+    shape=lambda x, y: equations_shape(x, (*y, 1), "solve")[:-1] if len(y) == 1 else equations_shape(x, y, "solve"),
+    saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
     doc="The z with x @ z = y. >>> solve(A, b)", extended=Whole("SOLVE"),
     numpy="np.linalg.solve({0}, {1})",

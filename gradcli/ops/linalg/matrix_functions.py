@@ -64,12 +64,10 @@ def _inv(x: Any, check_errors: bool) -> Any:
     return out
 
 
-def _inv_vjp(cotangent: Any, out: Any, x: Any, check_errors: bool) -> Any:
-    return -matmul(matmul(transpose_matrix(out), cotangent), transpose_matrix(out))
-
-
 @function(
-    "inv inverse", vjp=_inv_vjp, forward=_inv, shape=lambda x, **_: square(x, "inv"), saves="out", core_dims=(2,),
+    "inv inverse",
+    vjp=lambda cotangent, out, x, check_errors: -matmul(matmul(transpose_matrix(out), cotangent), transpose_matrix(out)),
+    forward=_inv, shape=lambda x, **_: square(x, "inv"), saves="out", core_dims=(2,),
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER),
     numpy="np.linalg.inv({0})",
 )
@@ -126,12 +124,10 @@ def adjugate(x: Any) -> Any:
     return transpose_matrix(det(_minors(x)) * _signs(x))
 
 
-def _det_vjp(cotangent: Any, out: Any, x: Any) -> Any:
-    return as_matrix(cotangent) * transpose_matrix(adjugate(x))
-
-
 det = structural(
-    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=lambda x: square(x, "det")[:-2], saves="x", core_dims=(2,),
+    "det", "x", np.linalg.det, witness("factors.det"),
+    vjp=lambda cotangent, out, x: as_matrix(cotangent) * transpose_matrix(adjugate(x)),
+    shape=lambda x: square(x, "det")[:-2], saves="x", core_dims=(2,),
     backward="LinalgDet", extended=Whole("DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there). >>> log(det(A))",
@@ -206,13 +202,10 @@ def _matrix_exp(x: Any) -> Any:
     return np.where(finite, linalg.expm(np.where(finite, x, 0)), np.nan).astype(x.dtype)
 
 
-def _matrix_exp_vjp(cotangent: Any, out: Any, x: Any) -> Any:
-    return matrix_exp_jvp(transpose_matrix(x), cotangent)
-
-
 matrix_exp: Op = structural(
     "matrix_exp expm", "x", _matrix_exp, witness("factors.matrix_exp", work=15),
-    vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
+    vjp=lambda cotangent, out, x: matrix_exp_jvp(transpose_matrix(x), cotangent),
+    shape=lambda x: square(x, "matrix_exp"),
     saves="x", core_dims=(2,), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
 )

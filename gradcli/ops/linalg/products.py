@@ -115,10 +115,6 @@ def outer(x: Any, y: Any) -> Any:
     return reshape(x, shape=(-1, 1)) * reshape(y, shape=(1, -1))
 
 
-def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
-    return tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2])
-
-
 def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
     order = matrices_last(len(x.shape), axis1, axis2)
     rows, columns = (x.shape[axis] for axis in order[-2:])
@@ -127,7 +123,9 @@ def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2:
 
 
 @function(
-    vjp=_trace_vjp, shape=_trace_shape, dtype="number", rounding="terms", ulps=4,
+    vjp=_trace_vjp,
+    shape=lambda x, offset, axis1, axis2: tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2]),
+    dtype="number", rounding="terms", ulps=4,
     numpy="np.trace({0}, {offset}, {axis1}, {axis2})", torch="torch.diagonal({0}, {offset}, {axis1}, {axis2}).sum(-1)",
 )
 def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -268,17 +266,12 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
     return np.broadcast_shapes(x, y)
 
 
-def _cross_with_right(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
-    return vector_product(y, cotangent)
-
-
-def _cross_with_left(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
-    return vector_product(cotangent, x)
-
-
 @function(
     shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
-    vjp=(_cross_with_right, _cross_with_left),
+    vjp=(
+        lambda cotangent, out, x, y: vector_product(y, cotangent),
+        lambda cotangent, out, x, y: vector_product(cotangent, x),
+    ),
     backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
 )

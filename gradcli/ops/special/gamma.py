@@ -106,15 +106,11 @@ gamma = elementwise(
 )
 
 
-def _lgamma_reference(m: Any, x: Any) -> Any:
-    return m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x)
-
-
 lgamma = elementwise(
     "lgamma gammaln loggamma",
     "x",
     OfSciPy("gammaln"),
-    _lgamma_reference,
+    lambda m, x: m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x),
     lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x),
     domain="x is not 0, -1, -2, ...",
@@ -131,12 +127,8 @@ def _sigmoid(x: Any) -> Any:
     return np.where(np.greater_equal(x, 0), 1 / (1 + small), small / (1 + small))[()]
 
 
-def _sigmoid_slope(out: Any, x: Any) -> Any:
-    return out * sigmoid(-x)
-
-
 @function(
-    "sigmoid expit", forward=_sigmoid, partials=(_sigmoid_slope,), saves="x out", carries=(),
+    "sigmoid expit", forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), saves="x out", carries=(),
     numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )
 def sigmoid(x: Any) -> Any:
@@ -186,10 +178,6 @@ def _softplus(x: Any, beta: float, threshold: float) -> Any:
     return np.where(np.greater(scaled, threshold), x, smooth / beta)[()]
 
 
-def _softplus_reference(m: Any, x: Any, beta: float, threshold: float) -> Any:
-    return x if x * beta > threshold else m.log1p(m.exp(x * beta)) / beta
-
-
 def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
     slope = sigmoid(x * beta) if beta != 1 else sigmoid(x)
     return slope if threshold == math.inf else where(greater(x * beta, threshold), 1.0, slope)
@@ -212,7 +200,7 @@ softplus: Op = piecewise(
     "softplus",
     "x beta:number",
     _softplus,
-    _softplus_reference,
+    lambda m, x, beta, threshold: x if x * beta > threshold else m.log1p(m.exp(x * beta)) / beta,
     _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
     static={"beta": 1, "threshold": math.inf},

@@ -778,13 +778,12 @@ def _information(probs: Any, logits: Any) -> Any:
     return -sum_(_shares(probs, logits) * _log_shares(probs, logits), axis=-1)
 
 
-def _categoricals(p: Any, logits: Any, q: Any, others: Any) -> Any:
-    return sum_(_shares(p, logits) * (_log_shares(p, logits) - _log_shares(q, others)), axis=-1)
-
-
 declare_family(
     TORCH, "Categorical", "probs?, logits?",
     {"log_prob": _categorical, "entropy": _information, "probs": _shares, "logits": _log_shares},
     ignored="-validate_args", properties="probs logits", first="x:index",
 )
-declare_divergence("Categorical", "probs? logits?", _categoricals)
+declare_divergence(
+    "Categorical", "probs? logits?",
+    lambda p, logits, q, others: sum_(_shares(p, logits) * (_log_shares(p, logits) - _log_shares(q, others)), axis=-1),
+)
