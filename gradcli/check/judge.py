@@ -325,8 +325,7 @@ class Judge:
             found = (None if claimed else self._clearly(value)) or self.decide_arrays(value)
         return found or self._decide_scalars(value)
 
-    # -- Each entry a number of any precision
-    # ------------------------------------------------------------------
+    # -- Each entry a number of any precision ------------------------------------------------------
 
     def _decide_scalars(self, value: Any) -> Checked:
         if self.size > LARGEST:

@@ -2,7 +2,8 @@
 
 An operation's result is off by what its operands' errors make of it, and by its own rounding (J. H.
 Wilkinson; N. J. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3). Both are facts
-of its record (`Accuracy`). The forward pass and the sweep are run once more on values with errors.
+of its record (`carries`, `rounding`, `ulps`). The forward pass and the sweep are run once more on
+values with errors.
 
 A value with an error encloses the truth and what any way to compute it in the precision that is
 judged may give: sums in whatever order, on one thread or several, in blocks or in native code.

@@ -275,8 +275,7 @@ class Staged:
             if o is not None and cuts[place] is None
         ]
 
-    # -- plans
-    # ---------------------------------------------------------------------------------------------------------
+    # -- plans -------------------------------------------------------------------------------------
 
     def chunk_plan(self, number: int, extent: int) -> Plan:
         """The plan of a stage for a chunk of so many entries along the cut.

@@ -79,9 +79,8 @@ class Domain(ABC, Generic[V]):
 
 
 class Reached(Domain[Any]):
-    """Values of the nodes that move with some nodes, or depend on them:
-
-    None for others, such as constants, and behind `detach`.
+    """Values of the nodes that move with some nodes, or depend on them: None for others, such as
+    constants, and behind `detach`.
     """
 
     def leaf(self, node: Expr) -> None:

@@ -362,8 +362,7 @@ class Along(Arrays):
         return self.sets.gather(places, np.broadcast_to(x, places.shape), shape)
 
 
-# -- Places to which operations move or add entries
-# --------------------------------------------------
+# -- Places to which operations move or add entries ------------------------------------------------
 
 
 def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | None:

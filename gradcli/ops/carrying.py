@@ -128,9 +128,6 @@ def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
     return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
 
 
-# -- Reductions, running sums and products in whole arrays, and what these round themselves ------
-
-
 # -- What reducing along axes leaves: its shape, and how many entries go into one ----------------
 
 

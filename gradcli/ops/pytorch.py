@@ -15,8 +15,7 @@ import numpy as np
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.text import FORM
 
-# -- dtypes that are refused
-# ------------------------------------------------------------------------------------
+# -- dtypes that are refused -----------------------------------------------------------------------
 
 
 _WHOLE = "biu"  # kinds of NumPy's dtypes
@@ -57,8 +56,7 @@ def no_division_by_zero(dtype: np.dtype[Any], operands: Sequence[Any]) -> Except
     return no_booleans(dtype, operands)
 
 
-# -- what nodes are called
-# --------------------------------------------------------------------------------------
+# -- what nodes are called -------------------------------------------------------------------------
 
 
 def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:

@@ -156,7 +156,6 @@ def record_named(name: str) -> Op | Composite:
 @cache
 def general(op: Op) -> Composite:
     """The function made of operations that an operation is where a call gives more than it takes:
-
     NumPy's form of it, or its definition.
     """
     found = _COMPOSITES.get(f"numpy_{op.name}")

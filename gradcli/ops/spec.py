@@ -359,9 +359,8 @@ class Op(Record):
 
     @cached_property
     def result(self) -> str:
-        """The kind of the result in the language, whose numbers are floats:
-
-        "float", "bool", "int", or "same" as its operands.
+        """The kind of the result in the language, whose numbers are floats: "float", "bool", "int",
+        or "same" as its operands.
         """
         return "float" if self.integral else self.dtype
 
@@ -490,9 +489,8 @@ class Op(Record):
 
     @property
     def on_floats(self) -> str:
-        """The template of Python's floats, to the bit:
-
-        C's, if it has operators and functions that are the same; empty if there is none.
+        """The template of Python's floats, to the bit: C's, if it has operators and functions that
+        are the same; empty if there is none.
         """
         text = self.c if isinstance(self.c, str) else ""
         for call, same in IN_PYTHON.items():

@@ -90,10 +90,8 @@ class Piece(tuple[str, int]):
         return self.in_brackets() if self[0][:1].isdigit() else self.at(ATOM)
 
     def __format__(self, wanted: str) -> str:
-        """In a template:
-
-        ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds together less,
-        ``{x:base}`` as above.
+        """In a template: ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds
+        together less, ``{x:base}`` as above.
         """
         if not wanted:
             return self[0]

@@ -1,6 +1,5 @@
-"""Who runs a plan's loops:
-
-NumPy, or native code that the machine's compiler makes. It is counted, never timed.
+"""Who runs a plan's loops: NumPy, or native code that the machine's compiler makes. It is counted,
+never timed.
 
 A compilation takes as long as some hundred million operations on entries, and longer the more
 operations a program has. It is worth it where the program does more than that, in all calls that

@@ -98,8 +98,7 @@ class Folder(Rebuilding):
     def _number(self, value: float) -> Expr:
         return self.graph.constant(float(value))
 
-    # -- sums
-    # ---------------------------------------------------------------------------------------------------
+    # -- sums --------------------------------------------------------------------------------------
 
     def _sum(self, x: Expr, y: Expr) -> Expr:
         if _is_negative_zero(x):
@@ -117,8 +116,7 @@ class Folder(Rebuilding):
             return x
         return self._sum(x, y.operand) if y.op is arithmetic.neg else None
 
-    # -- products
-    # -----------------------------------------------------------------------------------------------
+    # -- products ----------------------------------------------------------------------------------
 
     def _may_move(self, a: float, b: float) -> bool:
         """Return whether two coefficients may become one, or move outward, without changing more

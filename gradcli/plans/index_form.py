@@ -156,8 +156,7 @@ class Indices:
         self._known: dict[Any, Item] = {}
         self._along: dict[Axis, set[Item | View]] = {}
 
-    # -- what is there
-    # --------------------------------------------------------------------------------------------
+    # -- what is there -----------------------------------------------------------------------------
 
     def read(self, node: Expr) -> View:
         """The entries of a node that is computed as a whole; every time along axes of its own,
@@ -196,8 +195,7 @@ class Indices:
             self._along.setdefault(axis, set()).add(item)
         return item
 
-    # -- entries
-    # --------------------------------------------------------------------------------------------------
+    # -- entries -----------------------------------------------------------------------------------
 
     def map(
         self,
@@ -274,8 +272,7 @@ class Indices:
         one.join(other)
         self._along[one] = ours | others
 
-    # -- axes
-    # -----------------------------------------------------------------------------------------------------
+    # -- axes --------------------------------------------------------------------------------------
 
     def fold_axes(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
         """Return what a fold makes of all entries along axes: a sum of what is repeated is as many

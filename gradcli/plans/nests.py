@@ -115,8 +115,7 @@ class Planner:
         ]
         return [step for *_, step in sorted(steps, key=lambda entry: entry[:3])]
 
-    # -- which axis
-    # -----------------------------------------------------------------------------------------------
+    # -- which axis --------------------------------------------------------------------------------
 
     def _choose_axes(self) -> None:
         """Give large items, and what runs along their outer axis, that axis."""
@@ -173,8 +172,7 @@ class Planner:
                         found[part] = max(found.get(part, (0, 0)), (item.size, place))
         return {axis: place for axis, (_, place) in found.items()}
 
-    # -- in which order
-    # -------------------------------------------------------------------------------------------
+    # -- in which order ----------------------------------------------------------------------------
 
     def _count_turns(self) -> None:
         for node in self.order:
@@ -218,8 +216,7 @@ class Planner:
             )
         return self._turns[node]
 
-    # -- what is stored
-    # -------------------------------------------------------------------------------------------
+    # -- what is stored ----------------------------------------------------------------------------
 
     def _need(self, node: Expr) -> None:
         """See to it that a node's whole value is there."""
@@ -341,8 +338,7 @@ class Layout:
             else _ROWS
         )
 
-    # -- axes
-    # -----------------------------------------------------------------------------------------------------
+    # -- axes --------------------------------------------------------------------------------------
 
     def _best_lane(self) -> Axis:
         """The axis along which most of what is read and written lies side by side."""
@@ -398,8 +394,7 @@ class Layout:
                 self.computed.append(item)
             self.stored.setdefault(item, []).append((node, view))
 
-    # -- stages
-    # ---------------------------------------------------------------------------------------------------
+    # -- stages ------------------------------------------------------------------------------------
 
     def _early(self) -> dict[Item, int]:
         """The first level at which each item can be computed."""

@@ -358,7 +358,7 @@ class Gradients:
 
     @property
     def decides(self) -> bool:
-        """Return where a cotangent of zeros ends the sweep, the program goes on."""
+        """Return whether a cotangent of zeros may end the sweep, where the program goes on."""
         return bool(self.wrt) and any(
             not (node.op is None or node.op.elementwise or node.op.linear)
             for node in reachable([self.root])

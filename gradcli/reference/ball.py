@@ -283,9 +283,8 @@ def _by_mpmath(name: str, *given: arb) -> arb:
 
 @lru_cache(1_000)
 def _at_an_edge(name: str, bits: int, *numbers: float) -> arb:
-    """mpmath's value:
-
-    NaN for what is not real, and unknown where mpmath has not a limit, but computes.
+    """mpmath's value: NaN for what is not real, and unknown where mpmath has not a limit, but
+    computes.
     """
     m = _context()
     with m.workprec(bits):

@@ -446,8 +446,7 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     return _replace(x, given, index)
 
 
-# -- Entries replaced by masks, and parts of an array replaced by another
-# ---------------------------
+# -- Entries replaced by masks, and parts of an array replaced by another --------------------------
 
 
 @function()

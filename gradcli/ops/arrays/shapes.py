@@ -209,9 +209,8 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
 
 
 def _with_room(x: Any, index: Index) -> Any:
-    """x[index] where there is room for it:
-
-    NumPy goes through all entries that arrays choose, even those of no bytes.
+    """x[index] where there is room for it: NumPy goes through all entries that arrays choose, even
+    those of no bytes.
     """
     arrays = [part.array for part in index if isinstance(part, StaticArray)]
     if arrays and not any(array.dtype == np.bool_ for array in arrays):
@@ -338,8 +337,7 @@ add_along: Op = structural(
 )
 
 
-# -- Arrays in a row, and in reverse order
-# ----------------------------------------------------------
+# -- Arrays in a row, and in reverse order ---------------------------------------------------------
 
 
 def _stack_vjp(cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:

@@ -253,7 +253,6 @@ def declare_class(
 
 def declare_classes(table: str) -> None:
     """Say of each line what a class of PyTorch's keeps, and the function that its objects are:
-
     ``GLU(axis|dim) = glu``.
     """
     for line in filter(None, map(str.strip, text_lines(table))):
@@ -263,9 +262,8 @@ def declare_classes(table: str) -> None:
 
 
 def refuse_classes(table: str) -> None:
-    """Say of each line why objects of some classes of PyTorch's are not taken, and what to write in their place:
-
-    ``GRU LSTM: {} is ...; write ...``.
+    """Say of each line why objects of some classes of PyTorch's are not taken, and what to write in
+    their place: ``GRU LSTM: {} is ...; write ...``.
     """
     for line in filter(None, map(str.strip, text_lines(table))):
         names, _, said = line.partition(": ")
@@ -306,9 +304,8 @@ def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bo
 
 
 def is_refused(name: str, library: str, method: bool) -> bool:
-    """Return whether a library cannot have this method of a value that it differentiates:
-
-    JAX does not know its numbers while it does.
+    """Return whether a library cannot have this method of a value that it differentiates: JAX does
+    not know its numbers while it does.
     """
     return method and library == JAX and name in ("item", "tolist")
 

@@ -226,9 +226,6 @@ def scaled_dot_product_attention(
     return matmul(_masked_softmax(masked), value)
 
 
-# -- Activations, entry by entry -----------------------------------------------------------------
-
-
 # -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks ---
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-# -- Arrays of scalars as lists of their entries in order
-# --------------------------------------------
+# -- Arrays of scalars as lists of their entries in order ------------------------------------------
 
 
 Array = np.ndarray

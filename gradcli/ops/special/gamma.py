@@ -226,9 +226,6 @@ declare("""
 """)
 
 
-# -- Counting: factorials, binomial coefficients, beta, multivariate gamma, zeta -----------------
-
-
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
 # them.
 
@@ -283,6 +280,9 @@ def next_order(factor: Any = 1) -> Any:
     factor.
     """
     return lambda s, function, values, orders: factor * function(*values, orders[0] + 1)
+
+
+# -- Counting: factorials, binomial coefficients, beta, multivariate gamma, zeta -----------------
 
 
 def _cancellation(m: Any, x: Any) -> Any:
@@ -369,9 +369,8 @@ def _zeta(x: Any, q: Any) -> Any:
 
 
 def _zeta_slope(x: Any, q: Any, n: int) -> Any:
-    """Entry by entry by mpmath, at as many digits as a result has zeros before it:
-
-    SciPy has none of these.
+    """Entry by entry by mpmath, at as many digits as a result has zeros before it: SciPy has none
+    of these.
     """
     from mpmath import ldexp, workprec, zeta
 

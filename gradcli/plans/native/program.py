@@ -56,8 +56,7 @@ class Body:
         self._depth = 1
         self._last = 0
 
-    # -- lines
-    # ----------------------------------------------------------------------------------------------------
+    # -- lines -------------------------------------------------------------------------------------
 
     def add(self, line: str) -> None:
         self.lines.append("  " * self._depth + line)
@@ -74,8 +73,7 @@ class Body:
         self._last += 1
         return f"{letter}{self._last}"
 
-    # -- indices
-    # --------------------------------------------------------------------------------------------------
+    # -- indices -----------------------------------------------------------------------------------
 
     def slots(self, axes: Sequence[Axis]) -> Iterator[dict[Axis, int]]:
         """All places along those of some axes that are written out."""
@@ -139,8 +137,7 @@ class Body:
             stride *= axis.extent
         return f"{name}[{' + '.join(reversed(terms))}]"
 
-    # -- values
-    # ---------------------------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
 
     def value(self, item: Item, slot: Slot) -> str:
         """An item's value in the loops that are open: a name or a number."""
@@ -359,8 +356,7 @@ class NestWriter(Body):
         ]
         return "\n".join([f"int {self.function}({_PARAMETERS}) {{", *self.lines, "}"])
 
-    # -- arrays
-    # ---------------------------------------------------------------------------------------------------
+    # -- arrays ------------------------------------------------------------------------------------
 
     def _head(self) -> None:
         place = 0
@@ -431,8 +427,7 @@ class NestWriter(Body):
                 self.add(f"{self._check} += {name};")
                 self.checks_inside = True
 
-    # -- stages
-    # ---------------------------------------------------------------------------------------------------
+    # -- stages ------------------------------------------------------------------------------------
 
     def _stage(self, stage: Stage, sums: Sequence[Sum]) -> None:
         for sum_ in sums:

@@ -371,8 +371,7 @@ class Entries(Operand):
     name: str | None = None
     is_cpu = True
 
-    # -- what they are
-    # ----------------------------------------------------------------------------------------
+    # -- what they are -----------------------------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -402,8 +401,7 @@ class Entries(Operand):
     def nbytes(self) -> int:
         return self.array.size * self.array.itemsize
 
-    # -- as numbers
-    # --------------------------------------------------------------------------------------------
+    # -- as numbers --------------------------------------------------------------------------------
 
     def item(self) -> Any:
         if self.array.size != 1:

@@ -1,4 +1,7 @@
-"""Tensors of other things, of other dtypes, and in memory of their own."""
+"""Writing into tensors: in-place operations, subscripts, and what becomes of views.
+
+Beside it are tensors of other things, of other dtypes, and in memory of their own.
+"""
 
 from __future__ import annotations
 
@@ -486,8 +489,7 @@ def _no_entry(index: Any, error: Exception) -> IndexError:
     return IndexError("index is out of bounds for dimension with size 0" if empty else said)
 
 
-# -- ``x[index] = value``: what an index chooses is written to
-# ---------------------------------------
+# -- ``x[index] = value``: what an index chooses is written to -------------------------------------
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:

@@ -205,8 +205,7 @@ def all_along(x: Any, levels: Levels) -> Any:
     return x
 
 
-# -- one example after the other
-# --------------------------------------------------------------------------------
+# -- one example after the other -------------------------------------------------------------------
 
 
 def one_by_one(

@@ -81,7 +81,7 @@ class Node:
     label     PyTorch's name of the operation
     operands  the nodes of the operands that require grad, None for the others
     saved     its result and its operands as its rule reads them: arrays, numbers, or what stands
-              for them (saved_values.py)
+              for them (trace.py)
     versions  for each saved tensor its version counter, the version, and its place in ``saved``;
               None if nothing is kept that a backward pass will free
     variable  the tensor, of a leaf

@@ -1,5 +1,10 @@
-"""Functions of our own that refuse arguments of other types than PyTorch's, as their annotations
-say.
+"""Applying operations to tensors: the one path of all that is computed eagerly.
+
+operands ──promoted to one dtype──▶ arrays ──forward──▶ result ──▶ tensor, with a node in the graph
+if an operand requires grad
+
+Beside it are the checks of annotations and the errors of PyTorch's types, and the regions of memory
+that tensors show.
 """
 
 from __future__ import annotations
@@ -120,9 +125,8 @@ def explain_failure(
 
 
 class ArgumentValueError(ArgumentError, ValueError):
-    """A value that an argument may not have:
-
-    PyTorch raises ValueError for some, RuntimeError for others.
+    """A value that an argument may not have: PyTorch raises ValueError for some, RuntimeError for
+    others.
     """
 
 
@@ -150,10 +154,6 @@ def check_same_dtype(operands: Sequence[Any]) -> None:
     ]
     if len(set(kinds)) > 1:
         raise RuntimeError(f"both factors must have one dtype, not {kinds[0]} and {kinds[1]}")
-
-
-# -- Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph
-# ---
 
 
 # -- The arrays of results: NumPy without warnings, its errors of PyTorch's types ----------------
@@ -194,7 +194,7 @@ def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
     return out
 
 
-# -- Applying any operation ----------------------------------------------------------------------
+# -- Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph -
 
 
 class _Traits(NamedTuple):

@@ -1,5 +1,5 @@
-"""Arguments of PyTorch's functions: of which dtypes tensors are refused, and which dtypes results
-of whole numbers have.
+"""Arguments of PyTorch's functions: which are refused, which dtypes results have, and how they
+become operands and static parameters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Calls that differ in their tensors only: what one applies is written down, and the others do the
+"""Calls of the catalogue's functions on tensors, by a library's name.
+
+Of calls that differ in their tensors only, what one applies is written down, and the others do the
 same.
 """
 
@@ -191,9 +193,6 @@ def _reads(static: Mapping[str, Any]) -> bool:
     )
 
 
-# -- Calling functions of the catalogue by a library's name on tensors ---------------------------
-
-
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` --
 
 
@@ -211,6 +210,9 @@ def _type(name: str, fields: tuple[str, ...]) -> Any:
 def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) -> Any:
     """The parts under their names."""
     return _type(name.removeprefix("Tensor.").replace(".", "_"), fields)(*parts)
+
+
+# -- Calling functions of the catalogue by a library's name on tensors ---------------------------
 
 
 @cache

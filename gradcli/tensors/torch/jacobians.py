@@ -1,6 +1,5 @@
-"""``torch.autograd.functional``:
-
-Jacobians, Hessians and products with them, of Python functions of tensors.
+"""``torch.autograd.functional``: Jacobians, Hessians and products with them, of Python functions of
+tensors.
 """
 
 from __future__ import annotations

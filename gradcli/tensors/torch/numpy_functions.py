@@ -42,8 +42,7 @@ NO_GRADIENT = (
 _OTHERS = ("put", "ldexp")
 
 
-# -- functions of the catalogue
-# ---------------------------------------------------------------------------------
+# -- functions of the catalogue --------------------------------------------------------------------
 
 
 def call_function(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
@@ -119,8 +118,7 @@ def _float(argument: Any) -> Any:
     return argument.to(dtypes.float64) if whole else argument
 
 
-# -- NumPy's own
-# ------------------------------------------------------------------------------------------------
+# -- NumPy's own -----------------------------------------------------------------------------------
 
 
 def _of_entries(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,8 +159,7 @@ def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
     return run
 
 
-# -- functions made of others
-# -----------------------------------------------------------------------------------
+# -- functions made of others ----------------------------------------------------------------------
 
 
 def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
@@ -271,8 +268,7 @@ def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
     return caller(name, SCIPY)(*map(strong, arguments), **named)
 
 
-# -- scipy.special
-# ----------------------------------------------------------------------------------------------
+# -- scipy.special ---------------------------------------------------------------------------------
 
 
 def _of_whole_orders(name: str) -> Callable[..., Any]:

@@ -39,8 +39,7 @@ def array(x: Any) -> np.ndarray:
     return x.array if isinstance(x, Tensor) else np.asarray(x)
 
 
-# -- entries
-# ----------------------------------------------------------------------------------------------------
+# -- entries ---------------------------------------------------------------------------------------
 
 
 def _is_close(
@@ -150,8 +149,7 @@ def _matrix_rank(
     )
 
 
-# -- indices and limits
-# -----------------------------------------------------------------------------------------
+# -- indices and limits ----------------------------------------------------------------------------
 
 
 def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -168,7 +166,7 @@ def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 class _Limits:
-    """Return what NumPy knows of a dtype's numbers, under PyTorch's names."""
+    """Facts that NumPy knows of a dtype's numbers, under PyTorch's names."""
 
     fields: tuple[str, ...] = ("min", "max")
     kinds = "iu"
@@ -254,8 +252,7 @@ OF_MATRICES: dict[str, Any] = {
 }
 
 
-# -- The same entries in another dtype
-# ---------------------------------------------------------------
+# -- The same entries in another dtype -------------------------------------------------------------
 
 
 def _to(

@@ -299,9 +299,8 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian, columns first:
-
-    `vmap` of the Jacobian-vector product over all unit vectors. The function runs once.
+    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The
+    function runs once.
     """
     return _jacobian(func, argnums, has_aux, forward=True)
 
