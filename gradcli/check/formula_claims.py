@@ -205,12 +205,10 @@ class _Formula:
             and here.worst is not None
             and not math.isnan(here.worst.engine)
         ):
-            here = Claim(
-                self.claim.of, self.claim.kind, Verdict.AGREE
-            )  # its own value has too few digits, by cancellation
-        if (
-            here.verdict is Verdict.AGREE
-        ):  # though the formula may have no value where the derivative has
+            # its own value has too few digits, by cancellation
+            here = Claim(self.claim.of, self.claim.kind, Verdict.AGREE)
+        # though the formula may have no value where the derivative has
+        if here.verdict is Verdict.AGREE:
             self._elsewhere(
                 here, itertools.islice(filter(self._is_without_value, self._points()), _SUSPECTS)
             )

@@ -150,9 +150,8 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
-NOTHING = (
-    -400
-)  # the power of ten below which an enclosure of zero is taken for zero: floats end before
+# the power of ten below which an enclosure of zero is taken for zero: floats end before
+NOTHING = -400
 
 
 def _compare(
@@ -215,9 +214,8 @@ _MANY, _LARGE = (
     5_000,
 )  # scalar operations, and entries of one array, beyond which arrays are judged as wholes
 _RULES = 20  # digits to which rules must be right, for a mismatch to be one of floats
-_PASSES = (
-    4  # about how many times the reference and the rules go through all operations at one precision
-)
+# about how many times the reference and the rules go through all operations at one precision
+_PASSES = 4
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
 _STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
 _ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
@@ -251,9 +249,8 @@ class Judge:
     events: Sequence[Event] = ()
     missing: str = ""
     overflown: bool = False
-    _sides: tuple[Any, list[dict[int, Sides]]] | None = (
-        None  # of the entries on a kink or without a finite derivative, and which
-    )
+    # of the entries on a kink or without a finite derivative, and which
+    _sides: tuple[Any, list[dict[int, Sides]]] | None = None
     # of every entry of the value and of the gradients, where they have decided
     _enclosures: Sequence[np.ndarray] = ()
     # the functions in them that FLINT lacks: with any of them, nothing is proved
@@ -274,9 +271,8 @@ class Judge:
         sizes = [math.prod(x.shape) for x in self.leaves]
         self.entries = sum(sizes)
         ops = [node.op for node in orders[1] if node.op is not None]
-        smooth = not any(
-            op.kinks or op.algebra == "comparison" for op in ops if op.elementwise
-        )  # else entries may be on kinks
+        # else entries may be on kinks
+        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops if op.elementwise)
         self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
         self.names, self.comparisons = ["value", *self.wrt], list[Comparison]()
         self.zeros, self.budget = NO_ZEROS, Budget()

@@ -335,9 +335,8 @@ class Arithmetic:
             return both * op.rounding(m, out, *values, **static)
         if not op.ulps:
             return None
-        ulps = (
-            1.0 if op.ulps == 1 else 2 * op.ulps
-        )  # of IEEE arithmetic half a unit in the last place is all
+        # of IEEE arithmetic half a unit in the last place is all
+        ulps = 1.0 if op.ulps == 1 else 2 * op.ulps
         match op.rounding:
             case "terms":
                 return (
@@ -479,9 +478,8 @@ def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any
 
 _DIRECTIONS = 3
 _ESTIMATED, _IN_PROPORTION = 4.0, 6.0
-_OF_THESE = (
-    2.0**-46
-)  # how far the rounding of two results may take them apart, relative to the largest entry
+# how far the rounding of two results may take them apart, relative to the largest entry
+_OF_THESE = 2.0**-46
 
 
 def first_order(

@@ -208,9 +208,8 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
     """Return which entries of a result are 0 or infinite because floats end: they are so beside the
     point, too.
     """
-    ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(
-        floats(value)
-    )  # a difference of zero is no underflow
+    # a difference of zero is no underflow
+    ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(floats(value))
     if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
         return False
     if any(
@@ -268,13 +267,11 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
         with np.errstate(all="ignore"):
             vanished = np.equal(op.forward(np.copysign(_FAR_OUT, floats(x.value)), **static), 0)
         if np.any(vanished):
-            return np.where(
-                (floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan
-            )  # at a pole, but not where a logarithm ends
+            # at a pole, but not where a logarithm ends
+            return np.where((floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan)
         slope = floats(op.partials[0](value, x.value, **static))
-        simple = (
-            (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)
-        )  # a zero such as that of sin
+        # a zero such as that of sin
+        simple = (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)
         return np.where(simple, x.order, np.nan)
     with np.errstate(invalid="ignore"):
         if op is pow_:

@@ -288,9 +288,8 @@ class Graph:
             if op.outputs == 1
             else max(map(self.limits.check_shape, shape))
         )
-        if (
-            op.core_dims is not None
-        ):  # which may take more memory or time than the sizes of its arrays say
+        # which may take more memory or time than the sizes of its arrays say
+        if op.core_dims is not None:
             self.is_heavy |= hold(self.limits, op, shape, operands)
         elif entries > LIGHT:
             self.is_heavy = True

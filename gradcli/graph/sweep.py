@@ -231,9 +231,8 @@ def _is_zero(cotangent: Any) -> bool:
         return all(part is None or _is_zero(part) for part in cotangent)
     if isinstance(cotangent, Carrier):
         return cotangent.is_zero()
-    return (
-        not (cotangent.size and cotangent.item(0)) and not cotangent.any()
-    )  # mostly, the first entry tells
+    # mostly, the first entry tells
+    return not (cotangent.size and cotangent.item(0)) and not cotangent.any()
 
 
 def contributions(

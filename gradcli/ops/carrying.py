@@ -153,9 +153,8 @@ def count(shape: Shape, axis: Any) -> int:
     return math.prod([shape[a] for a in axes_of(axis, len(shape))])
 
 
-_PAIRWISE = (
-    24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
-)
+# additions that an entry goes through in a sum by pairs, beside two for each doubling
+_PAIRWISE = 24
 _BLOCK = 8_192  # entries that plans add up at a time
 
 

@@ -293,9 +293,8 @@ class Op(Record):
     static parameters, with ``...`` for all others.
     """
 
-    always: ClassVar[bool] = (
-        False  # whether the rule runs for a cotangent of zeros, too: a user's may do anything
-    )
+    # whether the rule runs for a cotangent of zeros, too: a user's may do anything
+    always: ClassVar[bool] = False
     forward: Function
     reference: Function
     kind: Kind

@@ -172,9 +172,8 @@ def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
 # from.
 
 
-FORM = re.compile(
-    "^(torch|numpy|scipy|jax|math|old|named)_"
-)  # before the name of a function in the form that a library has of it
+# before the name of a function in the form that a library has of it
+FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")
 
 
 class Expansion:

@@ -23,9 +23,8 @@ from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.spec import Op
 
-_MODERATE = (
-    2.0**10
-)  # coefficients that may move through a product: what it costs in the subnormal range is bounded
+# coefficients that may move through a product: what it costs in the subnormal range is bounded
+_MODERATE = 2.0**10
 
 
 class Folder(Rebuilding):
@@ -213,9 +212,8 @@ class Folder(Rebuilding):
         if exponent is None or abs(exponent) not in _SIMPLE_POWERS:
             return None
         if not float(exponent).is_integer():
-            if (
-                not self.assume_finite or not x.shape
-            ):  # a number's power is C's, whose root of -0 is 0
+            # a number's power is C's, whose root of -0 is 0
+            if not self.assume_finite or not x.shape:
                 return None
             self.risky = True  # the root of -inf, and of -0
         power = _SIMPLE_POWERS[abs(exponent)](self, x)

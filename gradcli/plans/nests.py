@@ -83,9 +83,8 @@ class Planner:
         self.roots, self.order, self.reader = roots, order, reader
         self.outer: dict[Item, Axis] = {}  # of the items of nests
         self.home: dict[Item, Expr] = {}  # the node whose value an item is
-        self.turns: dict[
-            Item, int
-        ] = {}  # how many nests in a row must have ended before it can be computed
+        # how many nests in a row must have ended before it can be computed
+        self.turns: dict[Item, int] = {}
         self._turns: dict[Expr, int] = {}
         self.nests: dict[tuple[Axis, int], Nest] = {}
         self.whole: set[Expr] = set()

@@ -72,9 +72,8 @@ def _constant_text(value: Any) -> str:
 # together keep so much and no more.
 
 
-RETURNED = (
-    1 << 16
-)  # bytes from which on memory is given back to the system, to be taken page by page the next time
+# bytes from which on memory is given back to the system, to be taken page by page the next time
+RETURNED = 1 << 16
 _CALLS = 2  # whose arrays are kept
 _MOST = 1 << 28  # bytes that are kept in all, beside those of the plan that runs
 
@@ -290,9 +289,8 @@ class Source:
         return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
     def compile(self, name: str) -> Callable[..., Any]:
-        exec(
-            compile("\n".join(self.lines), "<plan>", "exec"), self.namespace
-        )  # our own text, without a word of the user's
+        # our own text, without a word of the user's
+        exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)
         function: Callable[..., Any] = self.namespace[name]
         return function
 

@@ -101,6 +101,5 @@ def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        after_in_child=_helpers.cache_clear
-    )  # threads do not live on in a forked process
+    # threads do not live on in a forked process
+    os.register_at_fork(after_in_child=_helpers.cache_clear)

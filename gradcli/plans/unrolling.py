@@ -123,9 +123,8 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
                 lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1
             )(*operands)
         elif op is shapes.scatter_add:
-            found = op.forward(
-                operands[0][()], **node.static
-            )  # a number, not an array without axes, is stored in an array of objects
+            # a number, not an array without axes, is stored in an array of objects
+            found = op.forward(operands[0][()], **node.static)
         else:
             found = op.forward(*operands, **node.static)
         if found is None:

@@ -72,9 +72,8 @@ def back(
             wide, off, live = (
                 broadcast(np.reshape(part, kept.shape), slope.shape) for part in adjoint
             )
-            flows = (
-                live if op.ulps else live * (slope != 0)
-            )  # to the entries that the result is one of
+            # to the entries that the result is one of
+            flows = live if op.ulps else live * (slope != 0)
             return [(wide * slope, off * np.abs(slope) if held.follows_errors else off, flows)]
         if isinstance(rule, Entrywise) and rule.partials:
             slopes = [

@@ -95,9 +95,8 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 
 def _reshape(x: Any, shape: Any) -> Any:
     if min(shape, default=0) < -1:
-        raise ValueError(
-            f"cannot reshape to the negative extents {shape}"
-        )  # which NumPy takes for the one that follows from the others
+        # which NumPy takes for the one that follows from the others
+        raise ValueError(f"cannot reshape to the negative extents {shape}")
     if -1 in shape and 0 in shape:
         raise ValueError(
             f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be "
@@ -256,9 +255,8 @@ getitem: Op = structural(
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    out = (
-        np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)
-    )  # of the library that has the chunks of x
+    # of the library that has the chunks of x
+    out = np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)
     place = numpy_index(index)
     if StaticArray in map(type, index):
         np.add.at(out, place, x)

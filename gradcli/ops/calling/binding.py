@@ -327,9 +327,8 @@ def usage(name: str, signature: Signature) -> str:
 def _parameter_of(name: str, signature: Signature, keyword: str) -> Parameter:
     taking = [parameter for parameter in signature.parameters if keyword in parameter.spellings]
     for parameter in taking:
-        if (
-            parameter.name == keyword
-        ):  # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        if parameter.name == keyword:
             return parameter
     if taking:
         return taking[0]

@@ -127,9 +127,8 @@ def lookup(name: str, library: str) -> Signature | None:
         return None
     if record.operands == ("x", "y") and not record.static:
         return _of_a_pair(record.name)
-    if (
-        record.optional and REQUIRED in record.static.values()
-    ):  # in our order, one needs a keyword, or all that may be left out
+    # in our order, one needs a keyword, or all that may be left out
+    if record.optional and REQUIRED in record.static.values():
         return declared_elsewhere(name) or own_signature(record)
     return own_signature(record)
 

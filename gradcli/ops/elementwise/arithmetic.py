@@ -429,9 +429,8 @@ _LARGEST_BFLOAT16 = float.fromhex("0x1.fep127")
 
 
 def _finite(x: Any) -> Any:
-    if (
-        getattr(x, "dtype", None) is not None and x.dtype.kind == "V"
-    ):  # bfloat16, whose limits NumPy does not know
+    # bfloat16, whose limits NumPy does not know
+    if getattr(x, "dtype", None) is not None and x.dtype.kind == "V":
         return np.nan_to_num(
             x.astype(np.float32), posinf=_LARGEST_BFLOAT16, neginf=-_LARGEST_BFLOAT16
         )

@@ -51,9 +51,8 @@ def _immense_power(m: Any, x: Any, y: Any) -> Any:
 
 
 def _power_slope(out: Any, x: Any, y: Any) -> Any:
-    squared = (
-        type(x) is np.ndarray and type(y) is int and y == 2
-    )  # of arrays alone: a node has to depend on x, whose slope it is
+    # of arrays alone: a node has to depend on x, whose slope it is
+    squared = type(x) is np.ndarray and type(y) is int and y == 2
     slope = y * (x if squared else x ** (y - 1))
     return 0.0 if _is_number(y) and not y else slope
 

@@ -272,9 +272,8 @@ def local_response_norm(
         return x
     channels, before = x.shape[1], size // 2
     room_for(channels, channels)
-    behind = (
-        np.arange(channels) - np.arange(channels)[:, None] + before
-    )  # how far a channel lies behind where a window begins
+    # how far a channel lies behind where a window begins
+    behind = np.arange(channels) - np.arange(channels)[:, None] + before
     squares = reshape(square(x), shape=(x.shape[0], channels, -1))
     total = reshape(
         matmul(where((behind >= 0) & (behind < size), 1.0, 0.0), squares), shape=x.shape

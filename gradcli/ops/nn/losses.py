@@ -770,9 +770,8 @@ def multilabel_margin_loss(input: Any, target: Index) -> Any:
             f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}"
         )
     classes = x.shape[-1]
-    listed = cumprod(
-        where(greater_equal(target, 0), 1.0, 0.0), axis=-1
-    )  # up to the first negative label
+    # up to the first negative label
+    listed = cumprod(where(greater_equal(target, 0), 1.0, 0.0), axis=-1)
     labels = class_labels(
         to_int(where(equal(listed, 0), 0.0, target)), classes=classes, ignored=None
     )

@@ -175,9 +175,8 @@ class Family:
             mirrored = self._formula(_MIRRORED[name])
             return lambda z, *shapes: mirrored(-z, *shapes)
         source, after = _FOLLOWS.get(name) or (f"log{name}", exp)
-        if (
-            name not in _FOLLOWS and source not in self._functions
-        ):  # a tail, of the other one's logarithm
+        # a tail, of the other one's logarithm
+        if name not in _FOLLOWS and source not in self._functions:
             source, after = f"log{_MIRRORED[name]}", lambda logarithm: -expm1(logarithm)
         start = self._formula(source)
         return lambda *operands: after(start(*operands))
@@ -194,9 +193,8 @@ class Family:
             if of_numbers
             else self._density
         )
-        tells = (
-            name == "logpdf" and self._low is None and self._high is None
-        )  # that the scale is none: by its logarithm
+        # that the scale is none: by its logarithm
+        tells = name == "logpdf" and self._low is None and self._high is None
 
         def body(*operands: Any) -> Any:
             *given, loc, scale = (*operands, None) if self._discrete else operands
@@ -222,9 +220,8 @@ class Family:
         low, high = self._support(shapes)
         outside = [] if low is None else [less(z, low)]
         outside += [] if high is None else [greater(z, high)]
-        if (
-            self._discrete and loc is not None
-        ):  # k is whole, but not so what is left of it after loc
+        # k is whole, but not so what is left of it after loc
+        if self._discrete and loc is not None:
             outside += [logical_not(equal(floor(z), z))]
         value, logarithmic = formula(z, *shapes), name.startswith("log")
         if scale is not None:

@@ -28,9 +28,8 @@ from gradcli.plans.threads import together
 _SHUFFLED = (2, 4)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
-Key = (
-    tuple[Item, tuple[int, ...]] | str
-)  # a value: of an item at places, or of an entry of an array
+# a value: of an item at places, or of an entry of an array
+Key = tuple[Item, tuple[int, ...]] | str
 
 
 class Body:

@@ -164,9 +164,8 @@ def run(
                 node.saved = FREED
         kind = node.dtype
         if tensors:
-            set_constants(
-                None if op.always else kind[0] if isinstance(kind, tuple) else kind
-            )  # a user's rule has its own
+            # a user's rule has its own
+            set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)
             if op is not output:  # one of several results keeps nothing
                 values = saved_tensors(node, values)
         if (
@@ -183,9 +182,8 @@ def run(
                 node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded
             )
             parts = narrow_parts(wide, node.operands) if wide else wide
-        if (
-            not parts or op.kind == "flat"
-        ):  # nothing that depends on the operands: zeros, if nothing else arrives
+        # nothing that depends on the operands: zeros, if nothing else arrives
+        if not parts or op.kind == "flat":
             parts = [
                 np.zeros(operand.shape, operand.dtype)
                 if operand is not None and want and operand not in adjoints

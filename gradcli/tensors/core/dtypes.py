@@ -265,9 +265,8 @@ def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
     return np.promote_types(x, y)
 
 
-_BARE = frozenset(
-    {uint16.numpy, uint32.numpy, uint64.numpy}
-)  # whole numbers that no others are promoted to
+# whole numbers that no others are promoted to
+_BARE = frozenset({uint16.numpy, uint32.numpy, uint64.numpy})
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
@@ -512,9 +511,8 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub" and not is_bfloat16(array.dtype):
-        error = (
-            RuntimeError if array.dtype.kind == "O" else TypeError
-        )  # as PyTorch, of what it knows no dtype of
+        # as PyTorch, of what it knows no dtype of
+        error = RuntimeError if array.dtype.kind == "O" else TypeError
         raise error(
             f"tensors hold real numbers of at most 64 bits and booleans, not {array.dtype}: "
             f"{data!r:.40}"

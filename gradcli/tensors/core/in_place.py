@@ -62,9 +62,8 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
-    return follow(
-        result, clone, x, {}, "ToCopyBackward0"
-    )  # contributions are cast to the operand's dtype by the sweep
+    # contributions are cast to the operand's dtype by the sweep
+    return follow(result, clone, x, {}, "ToCopyBackward0")
 
 
 def follow(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str) -> Tensor:
@@ -127,9 +126,8 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    if (
-        x._view is not None and x.node is not None and state.recording
-    ):  # who watches the node that it had does not see this
+    # who watches the node that it had does not see this
+    if x._view is not None and x.node is not None and state.recording:
         now.node = node_from_base(x)
     if state.recorder is not None:
         state.recorder.rename(now, x)
@@ -254,9 +252,8 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
         check_places(x)
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
-    if (
-        old.requires_grad and state.recording and not result.requires_grad
-    ):  # nothing flows through, and the graph says so
+    # nothing flows through, and the graph says so
+    if old.requires_grad and state.recording and not result.requires_grad:
         result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
     return assign(x, result)
 

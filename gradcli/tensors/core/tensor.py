@@ -94,9 +94,8 @@ def place_entries(
             f"and itemsize {item} requiring a storage "
             f"size of {needed} are out of bounds for storage of size {memory.nbytes}"
         )
-    in_order = memory.transpose(
-        sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis])
-    )  # as it stands in memory
+    # as it stands in memory
+    in_order = memory.transpose(sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis]))
     return np.ndarray(
         size, array.dtype, in_order, offset * item if needed else 0, [s * item for s in stride]
     )

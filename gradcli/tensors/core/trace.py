@@ -40,16 +40,13 @@ class Trace:
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.constants: list[np.ndarray] = []
         self.opaque = False  # whether something that requires grad came from nowhere
-        self.further: set[np.dtype[Any]] = (
-            set()
-        )  # dtypes that were computed in and not seen, as under PyTorch's autocast
+        # dtypes that were computed in and not seen, as under PyTorch's autocast
+        self.further: set[np.dtype[Any]] = set()
         self._alive: list[Tensor] = []
-        self._nodes: dict[
-            int, tuple[Expr, int]
-        ] = {}  # of each tensor, and the version of its memory
-        self._behind: dict[
-            Node, Expr
-        ] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
+        # of each tensor, and the version of its memory
+        self._nodes: dict[int, tuple[Expr, int]] = {}
+        # of the nodes behind tensors: a backward pass makes new tensors of these
+        self._behind: dict[Node, Expr] = {}
         for name, x in zip(names, inputs, strict=True):
             self._remember(x, self.leaves[name])
 
@@ -118,9 +115,8 @@ class Trace:
         ):
             return known[0]
         view = operand._view
-        if (
-            view is not None and known is not None and id(view.base) in self._nodes
-        ):  # its memory has been written to since
+        # its memory has been written to since
+        if view is not None and known is not None and id(view.base) in self._nodes:
             self._remember(
                 operand,
                 self.graph.apply(

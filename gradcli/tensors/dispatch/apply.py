@@ -206,9 +206,8 @@ class _Traits(NamedTuple):
     new: bool  # there is one result, which never shares memory
     elementwise: bool
     differentiable: bool
-    free: frozenset[
-        int
-    ]  # the places of operands that have dtypes of their own: conditions, and indices
+    # the places of operands that have dtypes of their own: conditions, and indices
+    free: frozenset[int]
     name: str  # of its nodes, where that is the same for all operands
 
 
@@ -513,9 +512,8 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
         )
 
     array = see(x.array)
-    memory = np.empty(
-        (*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype
-    )  # which examples may share
+    # which examples may share
+    memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)
     apart = place_entries(memory, shape, (*strides(memory)[:-1], *steps), 0)
     return follow(
         viewing(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided)

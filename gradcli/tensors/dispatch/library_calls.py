@@ -159,9 +159,8 @@ class Steps:
         """
         if not self._complete or not self._results or result is not self._results[-1]:
             return None
-        after = (
-            len(self._tensors) + len(self._constants) - 1
-        )  # the tensors and constants, which results come after
+        # the tensors and constants, which results come after
+        after = len(self._tensors) + len(self._constants) - 1
         steps = [
             step._replace(places=tuple([after - p if p < 0 else p for p in step.places]))
             for step in self._steps
@@ -227,9 +226,8 @@ def record_of(name: str, library: str = TORCH) -> tuple[Op | Composite, Signatur
         return None  # of the language alone
 
 
-FORMS: dict[
-    tuple[Any, ...], Form | Literal[False]
-] = {}  # False where entries, too, decide what a call applies
+# False where entries, too, decide what a call applies
+FORMS: dict[tuple[Any, ...], Form | Literal[False]] = {}
 _MOST_FORMS = 4096
 _CONSTANTS = frozenset({int, bool, str, type(None)})
 

@@ -392,9 +392,8 @@ def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     )
     if state.recorder is not None:
         state.recorder.rename(now, x)
-    follow = (
-        x.node is not None and x._view is None
-    )  # what arrives at a node has the shape of its result
+    # what arrives at a node has the shape of its result
+    follow = x.node is not None and x._view is None
     with Mode(recording=state.recording or follow):
         result = arrange(now)
     x.array = result.array
@@ -445,9 +444,8 @@ def _pairs(
         if kind.kind in FLOATS or (kind.kind == "b" and not booleans):
             raise untaken(name, kind)
         common_shape(*map(np.shape, arrays))
-        return as_tensor(
-            function(*(np.asarray(a).astype(kind) for a in arrays))
-        )  # which wraps around
+        # which wraps around
+        return as_tensor(function(*(np.asarray(a).astype(kind) for a in arrays)))
 
     run.__name__ = run.__qualname__ = name
     return run

@@ -375,9 +375,8 @@ def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
 
     def push(tangents: Any) -> Any:
         (found,) = pushed(tangents)
-        followed = any(
-            x.requires_grad for x in flatten((value, tangents))[0]
-        )  # by something else than what moves
+        # by something else than what moves
+        followed = any(x.requires_grad for x in flatten((value, tangents))[0])
         return found if followed else map_ends(lambda part: part.detach(), found)
 
     return push
