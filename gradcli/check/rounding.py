@@ -26,7 +26,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import alike, backward, plus, together
+from gradcli.graph.sweep import alike, backward, join_values, plus
 from gradcli.graph.transforms import vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
@@ -558,7 +558,7 @@ def _values_with_bounds(
                 interpret(group, domain, table)
             elif node not in table:
                 columns = zip(*[x.operands for x in group], strict=True)
-                operands = [together(column, table.__getitem__) for column in columns]
+                operands = [join_values(column, table.__getitem__) for column in columns]
                 whole = domain.operation(node, node.op, operands)
                 table.update(zip(group, whole.split(), strict=True))
         return interpret(order, domain, table)

@@ -153,7 +153,7 @@ def _first_free(taken: int) -> int:
     return (~taken & (taken + 1)).bit_length() - 1
 
 
-def columns_apart(pattern: Pattern) -> np.ndarray:
+def color_columns(pattern: Pattern) -> np.ndarray:
     """Colours of columns, no two of which meet in a row."""
     rows, starts = pattern.transpose().columns.tolist(), pattern.transpose().starts.tolist()
     taken = [0] * pattern.shape[0]  # by row
@@ -170,7 +170,7 @@ def columns_apart(pattern: Pattern) -> np.ndarray:
     return colors
 
 
-def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
+def compress_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
     """Return whether derivatives are carried back, and how entries are read from them: by columns
     or by rows, whichever takes fewer colours.
     """
@@ -181,7 +181,7 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
         if pattern.shape[0] < pattern.shape[1]:
             return True, _each(pattern.rows, pattern.columns, pattern.shape[0])
         return False, _each(pattern.columns, pattern.rows, pattern.shape[1])
-    forwards, backwards = columns_apart(pattern), columns_apart(back)
+    forwards, backwards = color_columns(pattern), color_columns(back)
     if _count(backwards) < _count(forwards):
         return True, Compression(
             backwards, _count(backwards), backwards[pattern.rows], pattern.columns
@@ -189,7 +189,7 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
     return False, Compression(forwards, _count(forwards), forwards[pattern.columns], pattern.rows)
 
 
-def of_hessian(pattern: Pattern) -> Compression:
+def compress_hessian(pattern: Pattern) -> Compression:
     """Return how the entries of a symmetric pattern are read: those of the fullest rows from their
     own columns, all others from columns that are apart but for these rows.
     """
@@ -203,7 +203,7 @@ def of_hessian(pattern: Pattern) -> Compression:
     full = order[: np.argmin(np.arange(size) + counts[order])]
     is_full = np.isin(np.arange(size), full)
     others = ~(is_full[rows] | is_full[columns])
-    colors = columns_apart(pattern_of(rows[others], columns[others], pattern.shape)) + full.size
+    colors = color_columns(pattern_of(rows[others], columns[others], pattern.shape)) + full.size
     colors[full] = np.arange(full.size)
     turned = is_full[rows] & ~is_full[columns]
     moving, place = np.where(turned, rows, columns), np.where(turned, columns, rows)

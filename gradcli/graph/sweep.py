@@ -42,7 +42,7 @@ def itself(node: Any) -> Any:
     return node
 
 
-def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
+def varied_nodes(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     """The nodes through which a derivative flows to one of ``wrt``, the order being topological."""
     needed = set(wrt)
     for node in order:
@@ -58,7 +58,7 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     return needed
 
 
-def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
+def grad_nodes(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
     """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also
     where the derivative is always zero.
     """
@@ -74,7 +74,7 @@ def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
     return found
 
 
-def flowing(order: Sequence[Any]) -> set[Any]:
+def useful_nodes(order: Sequence[Any]) -> set[Any]:
     """The nodes from which a derivative flows to the last one."""
     found: set[Any] = {order[-1]}
     for node in reversed(order):
@@ -106,7 +106,7 @@ def backward(
     bare      zero times infinity is NaN; else a zero cotangent contributes nothing
     """
     targets = set(wrt)
-    needed = depending(order, targets)
+    needed = varied_nodes(order, targets)
     found: dict[Any, Any] = {}
     times = scale if bare else scale_guarded
 
@@ -130,7 +130,7 @@ def backward(
         if node not in made:
             nodes = [node, *[x for x in groups[node] if x in adjoints]]
             columns = zip(*[(x, *x.operands) for x in nodes], strict=True)
-            values = [together(column, value_of) for column in columns]
+            values = [join_values(column, value_of) for column in columns]
             wanted = tuple(map(needed.__contains__, node.operands))
             whole = cotangent.join([cotangent, *map(adjoints.get, nodes[1:])])
             parts = contributions(node, wanted, whole, values, times)
@@ -164,7 +164,7 @@ def alike(order: Sequence[Any], needed: Any = frozenset()) -> dict[Any, list[Any
     return {x: group for group in groups.values() for x in group}
 
 
-def together(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:
+def join_values(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:
     """Return the values of nodes as one array, or of the constant that all of them are."""
     values = [*map(value_of, nodes)]
     return values[0] if nodes[0].is_constant else values[0].join(values)

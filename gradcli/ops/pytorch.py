@@ -81,7 +81,7 @@ _STARTS = re.compile("(?:^|_|(?<=[0-9]))([a-z])")
 
 
 @cache
-def naming(record: Op | Composite) -> str | Namer:
+def naming_rule(record: Op | Composite) -> str | Namer:
     """PyTorch's name of the nodes of an operation or a function, without its ending, or how it
     follows from operands and parameters.
     """
@@ -94,7 +94,7 @@ def node_name(
     static: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """``AddBackward0``: the operands are arrays and numbers."""
-    name = naming(record)
+    name = naming_rule(record)
     return f"{name(operands, static) if callable(name) else name}Backward0"
 
 

@@ -210,7 +210,7 @@ def calls_in(function: Callable[[], Any]) -> list[Expansion]:
 # -- Texts of operations on arrays for libraries of arrays, in NumPy's words ---------------------
 
 
-def list_shapes(shapes: Sequence[Any]) -> str:
+def list_operands(shapes: Sequence[Any]) -> str:
     """Any number of operands."""
     return ", ".join(f"{{{place}}}" for place in range(len(shapes)))
 

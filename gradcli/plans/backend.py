@@ -82,11 +82,11 @@ def choose_backend(backend: str, work: Work, calls: int = ONCE) -> str:
 
     if find_compiler() is not None:
         return "native"
-    insist(backend)
+    require_compiler(backend)
     return "numpy"
 
 
-def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) -> str:
+def explain_choice(backend: str, asked: str, work: Work, calls: int, hindrance: str) -> str:
     """Return what became of the choice, in words."""
     if backend == asked:
         return f"{backend}, as asked for"
@@ -108,7 +108,7 @@ def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) ->
     )
 
 
-def insist(backend: str) -> None:
+def require_compiler(backend: str) -> None:
     """Raise NativeError, which says what to install, where native code is asked for and no compiler
     works.
     """

@@ -21,7 +21,7 @@ from gradcli.errors import NativeError
 from gradcli.graph.interpret import bytes_of, scratch_of, size_of
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.plans.assembly import Compiled, Writer, compile_source, deliver, last_uses
-from gradcli.plans.backend import ONCE, because, choose_backend, work_of
+from gradcli.plans.backend import ONCE, choose_backend, explain_choice, work_of
 from gradcli.plans.blocks import Cutter, Step, Stretch
 from gradcli.plans.folding import Folder
 from gradcli.plans.index_form import Expander
@@ -122,7 +122,7 @@ class Plan:
             unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
         )
         source = self._write(roots, risky) if small is None else small
-        return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
+        return f"{explain_choice(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
     def _fold(self) -> tuple[list[Expr], bool]:
         """The subject's nodes, folded together; and whether folding took risks."""

@@ -13,7 +13,7 @@ from threading import Event, Thread
 _MOST = 8  # threads
 
 
-def together(
+def run_chunks(
     work: Callable[[int, int], None], rows: int, step: int, threads: int | None = None
 ) -> None:
     """Do a loop over rows, so many in each call, by several threads.

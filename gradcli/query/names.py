@@ -23,7 +23,7 @@ from gradcli.errors import (
 )
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Leaf, reachable
-from gradcli.graph.sweep import depending, flowing
+from gradcli.graph.sweep import useful_nodes, varied_nodes
 from gradcli.language.calls import is_function, split_glued
 from gradcli.language.reading import expressions_of, names_bound_by, words_of
 from gradcli.language.run import statements
@@ -360,7 +360,7 @@ def _listed_variables(
         found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
     if scope.replaced:
         _refuse_two_values(scope, order, found)
-        flows = flowing(order)
+        flows = useful_nodes(order)
         found = {
             name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)
         }
@@ -426,7 +426,7 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
                 addressing.update(node.operands)
         places = {use.leaf: use.place for use in uses}
         whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
-    flows = flowing(order) if whole else set()
+    flows = useful_nodes(order) if whole else set()
     found = {}
     for x, place in whole.items():
         if x not in flows:
@@ -491,7 +491,7 @@ def remarks(
     found = []
     constant = {}
     places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
-    flows = flowing(order) if zero or places else set()
+    flows = useful_nodes(order) if zero or places else set()
     for name, x in wrt.items():
         if x in places:
             part = "leaves out" if x in flows else "is 0:"
@@ -548,7 +548,7 @@ def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> d
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
     found: dict[str, str] = {}
     for name, x in names.items() if powers else ():
-        above = depending(order, [x])
+        above = varied_nodes(order, [x])
         power = next(
             (node for node in powers if node.operands[1] in above and node.operand not in above),
             None,

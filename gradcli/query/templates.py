@@ -24,7 +24,7 @@ import numpy as np
 from gradcli.errors import EvaluationError, GradcliError, Source, text_lines
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, flowing, itself
+from gradcli.graph.sweep import backward, itself, useful_nodes
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
@@ -314,7 +314,7 @@ def compile_template(template: Template, names: int, numbers: int, limits: Limit
         or any(node.is_constant and node.shape for node in order)
         or {node for node in order if node.is_leaf} != {*leaves}
         # where nothing is differentiated, there is something to say
-        or not flowing(order).issuperset(leaves[:names])
+        or not useful_nodes(order).issuperset(leaves[:names])
     ):
         return
     template.nodes = len(operations) + numbers

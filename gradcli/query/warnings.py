@@ -21,7 +21,7 @@ from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import contributions, requiring, scale, sweep
+from gradcli.graph.sweep import contributions, grad_nodes, scale, sweep
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
@@ -207,7 +207,7 @@ def _as_pytorch(
     order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
 ) -> tuple[Any, list[Expr]]:
     """The adjoint of x with the products of IEEE, and the nodes that make NaN on the way."""
-    needed, made = requiring(order, {x}), list[Expr]()
+    needed, made = grad_nodes(order, {x}), list[Expr]()
     adjoints: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Any:

@@ -38,7 +38,7 @@ from gradcli.ops.text import (
     fits_along,
     index_text,
     indexed_in_latex,
-    list_shapes,
+    list_operands,
     order_text,
     runs_backwards,
     subscript_text,
@@ -355,7 +355,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 @function(
     vjp=_stack_vjp, forward=lambda *arrays, axis: np.stack(arrays, axis), shape=_stack_shape, ulps=0, parts=None,
-    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{list_shapes(shapes)}], "
+    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{list_operands(shapes)}], "
     f"{axis})",
 )
 def stack(*arrays: Any, axis: int = 0) -> Any:

@@ -23,7 +23,7 @@ from gradcli.ops.linalg.matrices import (
     need_finite,
     no_info,
     nothing,
-    parts_of,
+    results_of,
     row_range,
     square,
     transpose_matrix,
@@ -345,9 +345,9 @@ def qr(x: Any, *, mode: Literal["reduced", "economic", "complete", "full", "r"] 
             help="use mode='reduced'",
         )
     if rows >= columns:
-        q, r = parts_of(qr_of_columns, x)
+        q, r = results_of(qr_of_columns, x)
     else:
-        q, r = parts_of(qr_of_columns, column_range(x, None, rows))
+        q, r = results_of(qr_of_columns, column_range(x, None, rows))
         r = concatenate(r, matmul(transpose_matrix(q), column_range(x, rows, None)), axis=-1)
     return r if mode == "r" else (q, r)
 
@@ -537,7 +537,7 @@ def _solved_by_factors(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
 @function(results="P: L U")
 def torch_linalg_lu(x: Any) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
-    return parts_of(lu, x)
+    return results_of(lu, x)
 
 
 @function(results="LU pivots:int32", backward="LinalgLuFactorEx")
@@ -546,7 +546,7 @@ def lu_factor(x: Any) -> Any:
 
     >>> lu_factor(A)[0]
     """
-    _, lower, upper = parts_of(lu, x)
+    _, lower, upper = results_of(lu, x)
     return _pack(lower, upper), pivots_of(x)
 
 

@@ -24,7 +24,7 @@ from gradcli.ops.linalg.matrices import (
     column_range,
     matrix,
     no_info,
-    parts_of,
+    results_of,
     row_range,
     square,
     transpose_matrix,
@@ -163,7 +163,7 @@ def logdet(x: Any) -> Any:
 
     >>> logdet(X.T @ X)
     """
-    sign, size = parts_of(slogdet, x)
+    sign, size = results_of(slogdet, x)
     return where(less(sign, 0), math.nan, size)
 
 
@@ -189,7 +189,7 @@ def tensorinv(x: Any, *, ind: int = 2) -> Any:
 @function(results="sign logabsdet")
 def named_slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size."""
-    return parts_of(slogdet, x)
+    return results_of(slogdet, x)
 
 
 _A = "x|A|input"

@@ -20,7 +20,7 @@ from gradcli.ops.text import number_in_c
 from gradcli.plans.index_form import Axes, Axis, Item, fold_of
 from gradcli.plans.native.compiler import library
 from gradcli.plans.nests import Layout, Nest, Stage
-from gradcli.plans.threads import together
+from gradcli.plans.threads import run_chunks
 
 # -- Text of C inside of a nest: lines, names of arrays and values, and where entries lie ---------
 
@@ -548,7 +548,7 @@ class CompiledNest:
                 raise MemoryError
 
         # each chunk has totals of its own, also where one thread does all
-        together(run, self.slices, self.chunk, self.threads if self.is_shared else 1)
+        run_chunks(run, self.slices, self.chunk, self.threads if self.is_shared else 1)
         checks.append(np.add.reduce(sums))
         return [
             fold.reduce(total, axis=0).astype(self.dtype)

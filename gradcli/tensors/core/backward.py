@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.graph.sweep import Parts, contributions, depending, scale_guarded, sweep
+from gradcli.graph.sweep import Parts, contributions, scale_guarded, sweep, varied_nodes
 from gradcli.ops.arrays.shapes import transpose
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
@@ -42,7 +42,7 @@ _watch = attrgetter("watch")
 def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
     for hook in list(watch.hooks.values()):
-        given = as_tensor(cotangent)
+        given = tensor_or_none(cotangent)
         replaced = hook(given)
         if replaced is not None:
             if not isinstance(replaced, Tensor):
@@ -60,7 +60,7 @@ def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     return cotangent
 
 
-def as_tensor(part: Any) -> Any:
+def tensor_or_none(part: Any) -> Any:
     return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
 
 
@@ -121,12 +121,12 @@ def run(
             state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds)
         )
         anomaly = state.anomaly
-    needed = set(order) if targets is None else depending(order, targets)
+    needed = set(order) if targets is None else varied_nodes(order, targets)
     if any(map(_watch, order)):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
-        seeds = [*map(as_tensor, seeds)]
+        seeds = [*map(tensor_or_none, seeds)]
     elif not usual:
         seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
     asked: Any = () if targets is None or accumulate else targets
@@ -294,7 +294,9 @@ def of_batch(
                 "them; take it by torch.func.grad, which gives "
                 "each example its own"
             )
-    given = [all_along(as_tensor(seed), levels_of([y])) for y, seed in zip(ys, seeds, strict=True)]
+    given = [
+        all_along(tensor_or_none(seed), levels_of([y])) for y, seed in zip(ys, seeds, strict=True)
+    ]
     found = products([*map(physical, ys)], [*map(physical, xs)], given, retain, create_graph)
     return [_examples(part, levels_of([x])) for x, part in zip(xs, found, strict=True)]
 
@@ -341,7 +343,7 @@ def backward(
     create_graph = create_graph or state.forward
     targets = None if inputs is None else {x.gradient_node() for x in inputs}
     seeds = [
-        in_front(as_tensor(s), y.levels, full=True) if isinstance(y, Batched) else s
+        in_front(tensor_or_none(s), y.levels, full=True) if isinstance(y, Batched) else s
         for y, s in zip(outputs, seeds, strict=True)
     ]
     run(
@@ -480,7 +482,7 @@ def _roots(
             )
         roots.append(root)
         seeds.append(seed)
-    return roots, [*map(as_tensor, seeds)] if create_graph else seeds
+    return roots, [*map(tensor_or_none, seeds)] if create_graph else seeds
 
 
 def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:

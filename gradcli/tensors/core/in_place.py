@@ -24,9 +24,9 @@ from gradcli.tensors.core.dtypes import FLOATS, array_of
 from gradcli.tensors.core.levels import (
     Batched,
     NotBatchedError,
-    batched_in,
     in_front,
     levels_of,
+    listed_tensors,
     memory_of,
     one_by_one,
     physical,
@@ -373,7 +373,7 @@ class Subscript:
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view, unless arrays choose them."""
     if state.batch_levels and levels_of(
-        batched_in(list(index) if isinstance(index, tuple) else index)
+        listed_tensors(list(index) if isinstance(index, tuple) else index)
     ):
         places = index if isinstance(index, tuple) else (index,)
         parts: Tensor = one_by_one(
@@ -493,7 +493,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``; at ``False`` there is nothing to write to."""
     if index is False:
         return
-    if state.batch_levels and levels_of(batched_in((x, index, value))):
+    if state.batch_levels and levels_of(listed_tensors((x, index, value))):
         _write_batch(x, index, value)
         return
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
@@ -523,7 +523,7 @@ def mismatch(x: Tensor, new: Tensor) -> str:
 
 def _write_batch(x: Tensor, index: Any, value: Any) -> None:
     """Into one example after the other."""
-    level = levels_of(batched_in((x, index, value)))[-1]
+    level = levels_of(listed_tensors((x, index, value)))[-1]
     if level not in levels_of([x]):
         raise NotBatchedError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
     check_places(x)

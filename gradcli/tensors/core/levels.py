@@ -225,16 +225,16 @@ def one_by_one(
     return _together(results, level)
 
 
-def batched_in(argument: Any) -> list[Any]:
+def listed_tensors(argument: Any) -> list[Any]:
     """The tensors of nested lists."""
     if isinstance(argument, (list, tuple)):
-        return [x for part in argument for x in batched_in(part)]
+        return [x for part in argument for x in listed_tensors(part)]
     return [argument] if isinstance(argument, Tensor) else []
 
 
 def levels_in(arguments: Any, keywords: Mapping[str, Any]) -> Levels:
     """The levels that arguments of a call are batched along."""
-    return levels_of(batched_in((arguments, list(keywords.values()))))
+    return levels_of(listed_tensors((arguments, list(keywords.values()))))
 
 
 def example(x: Any, level: BatchLevel, i: int) -> Any:

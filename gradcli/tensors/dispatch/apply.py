@@ -21,7 +21,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmask
-from gradcli.ops.pytorch import naming, node_name
+from gradcli.ops.pytorch import naming_rule, node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
@@ -215,7 +215,7 @@ class _Traits(NamedTuple):
 def traits_of(op: Op) -> _Traits:
     forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
     differentiable = op.partials is not None or op.vjp is not None
-    name = "" if callable(naming(op)) else node_name(op)
+    name = "" if callable(naming_rule(op)) else node_name(op)
     free = (
         frozenset({0})
         if op.operands[0] == "condition"
@@ -235,10 +235,12 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """
     if state.interpreter is not None:
         return state.interpreter(op, operands, static)
-    return plain(op, operands, static)
+    return apply_unbatched(op, operands, static)
 
 
-def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str = "") -> Any:
+def apply_unbatched(
+    op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str = ""
+) -> Any:
     """The same of tensors that are not batched.
 
     label  of the node, where that is known
@@ -284,7 +286,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str
         out, static = view_of(op, given[0], static)
         if out.dtype is not dtype:
             out = as_array(op, out, dtype)
-        tensor = viewing(out, operands[0], op.memory)
+        tensor = view_tensor(out, operands[0], op.memory)
         out = tensor.array
     else:
         out = compute_result(op, forward, scalars, given, static, dtype)
@@ -370,7 +372,7 @@ def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, 
         raise explain_failure(op, (array,), static, error) from None
 
 
-def viewing(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
+def view_tensor(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     if isinstance(source, Tensor) and (
         np.may_share_memory(out, source.array) or (not out.size and out.base is not None)
@@ -488,7 +490,9 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
             "vmap: as_strided is of the memory of all examples: index or unfold what one sees"
         )
     array = place_entries(x.array, size, stride, offset)
-    return follow(viewing(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided))
+    return follow(
+        view_tensor(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided)
+    )
 
 
 def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
@@ -516,7 +520,7 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
     memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)
     apart = place_entries(memory, shape, (*strides(memory)[:-1], *steps), 0)
     return follow(
-        viewing(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided)
+        view_tensor(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided)
     )
 
 

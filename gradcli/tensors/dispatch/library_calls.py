@@ -37,8 +37,8 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import (
     also_value_error,
     apply,
+    apply_unbatched,
     check_same_dtype,
-    plain,
     region_of,
 )
 from gradcli.tensors.dispatch.call_arguments import (
@@ -82,7 +82,9 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
 
     def alone(tensors: list[Any]) -> Any:
         values = tensors + constants
-        result = plain(op, values if as_given else [values[place] for place in places], static)
+        result = apply_unbatched(
+            op, values if as_given else [values[place] for place in places], static
+        )
         if label and result.node is not None:
             result.node.label = label
         return result
@@ -92,7 +94,9 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
         before = set_constants(dtype)
         try:
             for op, places, static, _, name in steps:
-                values.append(plain(op, [values[place] for place in places], static, name))
+                values.append(
+                    apply_unbatched(op, [values[place] for place in places], static, name)
+                )
         finally:
             set_constants(before)
         result = values[-1]
