@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy import broadcast_shapes, ndarray
 
 from gradcli.ops.axes import Fold, NoLoop
+from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of
 
@@ -121,9 +122,7 @@ class Chunks:
 
     def fold_axes(self, x: Cut, fold: Fold, axis: Any, keepdims: bool) -> Cut:
         axes = axes_of(axis, len(x.shape))
-        shape = tuple(
-            1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes
-        )
+        shape = reduced_shape(x.shape, axis, keepdims)
         if x.axis is None:
             return Cut(shape, None)
         if x.axis in axes:

@@ -370,8 +370,12 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     )
 
 
+def _flip_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
+    return flip(cotangent, axis=axis)
+
+
 @function(
-    vjp=lambda cotangent, out, x, axis: flip(cotangent, axis=axis),
+    vjp=_flip_vjp,
     forward=np.flip, shape=kept_shape, ulps=0, parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )

@@ -37,8 +37,12 @@ def sec(x: Any) -> Any:
     return 1 / cos(x)
 
 
+def _csc_slope(out: Any, x: Any) -> Any:
+    return -out * cot(x)
+
+
 @function(
-    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
+    partials=(_csc_slope,), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
 )
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
@@ -161,8 +165,12 @@ cosh: Op = elementwise(
 )
 
 
+def _tanh_slope(out: Any, x: Any) -> Any:
+    return sech(x) ** 2
+
+
 tanh: Op = elementwise(
-    "tanh", "x", np.tanh, "tanh", lambda out, x: sech(x) ** 2,
+    "tanh", "x", np.tanh, "tanh", _tanh_slope,
     algebra="composed", definition=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 "
     "- tanh(x)**2 is 0.",
@@ -191,9 +199,12 @@ def _csch(x: Any) -> Any:
     return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
 
 
+def _csch_slope(out: Any, x: Any) -> Any:
+    return -out * coth(x)
+
+
 @function(
-    forward=_csch, partials=(lambda out, x: -out * coth(x),),
-    saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
+    forward=_csch, partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
 )
 def csch(x: Any) -> Any:
     """The hyperbolic cosecant, 1/sinh(x)."""

@@ -266,12 +266,17 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
     return np.broadcast_shapes(x, y)
 
 
+def _cross_with_right(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
+    return vector_product(y, cotangent)
+
+
+def _cross_with_left(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
+    return vector_product(cotangent, x)
+
+
 @function(
     shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
-    vjp=(
-        lambda cotangent, out, x, y: vector_product(y, cotangent),
-        lambda cotangent, out, x, y: vector_product(cotangent, x),
-    ),
+    vjp=(_cross_with_right, _cross_with_left),
     backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
 )

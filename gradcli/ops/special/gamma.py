@@ -127,8 +127,12 @@ def _sigmoid(x: Any) -> Any:
     return np.where(np.greater_equal(x, 0), 1 / (1 + small), small / (1 + small))[()]
 
 
+def _sigmoid_slope(out: Any, x: Any) -> Any:
+    return out * sigmoid(-x)
+
+
 @function(
-    "sigmoid expit", forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), saves="x out", carries=(),
+    "sigmoid expit", forward=_sigmoid, partials=(_sigmoid_slope,), saves="x out", carries=(),
     numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )
 def sigmoid(x: Any) -> Any:

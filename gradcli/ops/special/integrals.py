@@ -431,9 +431,12 @@ kv = _bessel(
 )
 
 
+def _i0_slope(out: Any, x: Any) -> Any:
+    return i1(x)
+
+
 @function(
-    "i0 modified_bessel_i0", forward=OfSciPy("i0"), partials=(lambda out, x: i1(x),),
-    ulps=6, latex=r"I_{{0}}\left({x}\right)",
+    "i0 modified_bessel_i0", forward=OfSciPy("i0"), partials=(_i0_slope,), ulps=6, latex=r"I_{{0}}\left({x}\right)",
     carries=(0.0,),
 )
 def i0(x: Any) -> Any:
@@ -450,9 +453,12 @@ def i1(x: Any) -> Any:
     return iv(x, v=1)
 
 
+def _i0e_slope(out: Any, x: Any) -> Any:
+    return i1e(x) - sign(x) * out
+
+
 @function(
-    forward=OfSciPy("i0e"), partials=(lambda out, x: i1e(x) - sign(x) * out,),
-    kinks=Kink(lambda x: x == 0, "x = 0", "0"),
+    forward=OfSciPy("i0e"), partials=(_i0e_slope,), kinks=Kink(lambda x: x == 0, "x = 0", "0"),
     backward="SpecialI0E", saves="x out", ulps=12, carries=(0.0,),
 )
 def i0e(x: Any) -> Any:

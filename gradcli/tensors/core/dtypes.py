@@ -19,6 +19,10 @@ from gradcli.tensors.core.modes import device, state, warn_once
 FLOATS = "fV"  # NumPy's kinds of those that tensors hold: bfloat16 is none of its own
 
 
+NAMES: dict[str, dtype] = {}  # PyTorch's, of all that tensors hold
+_BY_NUMPY: dict[np.dtype[Any], dtype] = {}
+
+
 class dtype:
     """The type of a tensor's entries: prints as ``torch.float32``."""
 
@@ -31,6 +35,8 @@ class dtype:
         self.name, self.tensor_type = name, tensor_type
         if numpy is not None:
             self.numpy = np.dtype(numpy)
+            _BY_NUMPY[self.numpy] = self
+        NAMES[name] = self
         self.is_floating_point = numpy is None or self.numpy.kind == "f"
 
     def __getattr__(self, name: str) -> Any:
@@ -75,22 +81,7 @@ uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
 uint64 = dtype("uint64", np.uint64, "UInt64Tensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
-_EVERY = (
-    float16,
-    bfloat16,
-    float32,
-    float64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    int8,
-    int16,
-    int32,
-    int64,
-    bool_,
-)
-NAMES = {d.name: d for d in _EVERY} | {
+NAMES |= {
     "half": float16,
     "float": float32,
     "double": float64,
@@ -98,7 +89,6 @@ NAMES = {d.name: d for d in _EVERY} | {
     "int": int32,
     "long": int64,
 }
-_BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in _EVERY if d is not bfloat16}
 
 
 def _dtype_named(name: str) -> dtype:
