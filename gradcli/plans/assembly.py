@@ -60,7 +60,7 @@ class Writer:
         functions: Mapping[Nest, CompiledNest] = MappingProxyType({}),
     ) -> None:
         self.functions = functions
-        self.nested: set[Expr] = set()  # stored by nests
+        self.stored: set[Expr] = set()  # what loops have written into arrays
         self.source = source = Source(precision, exact=exact)
         self.roots, self.steps = list(roots), steps
         self.checks = source.new("q") if checked else None
@@ -125,7 +125,7 @@ class Writer:
                 if node not in targets
                 else f"{name} = {made} if {targets[node]} is None else {targets[node]}"
             )
-        self.nested.update(stored)
+        self.stored.update(stored)
 
     def _call(self, nest: Nest) -> None:
         source = self.source
@@ -234,7 +234,7 @@ class Writer:
         source.namespace |= {"delivered": deliver, "row_by_row": np.ascontiguousarray}
         if self.checks is not None:
             for root in dict.fromkeys(self.roots):
-                if root.kind == FLOAT and not self._is_stored(root):
+                if root.kind == FLOAT and root not in self.stored:
                     name = source.name(root)
                     source.add(
                         f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})"
@@ -247,20 +247,16 @@ class Writer:
                 results.append(
                     source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})"
                 )
-            elif root in seen or not (self._is_stored(root) or makes_new(root)):
+            elif root in seen or not (root in self.stored or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:
                 results.append(
                     name
-                    if self._is_stored(root)
+                    if root in self.stored
                     else f"(row_by_row({name}) if {out} is None else delivered({name}, {out}))"
                 )
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
-
-    def _is_stored(self, node: Expr) -> bool:
-        """Return whether a loop has written a node's value into an array of its own."""
-        return node in self.nested
 
 
 def _slice(name: str, axis: int | None) -> str:

@@ -357,6 +357,12 @@ def lerp(x: Any, end: Any, weight: Any) -> Any:
     return x + weight * (end - x)
 
 
+def affine(x: Any, scale: Any, shift: Any) -> Any:
+    """x*scale + shift, of which any may be left out."""
+    scaled = x if scale is None else x * scale
+    return scaled if shift is None else scaled + shift
+
+
 def _times(product: Any, value: Any) -> Any:
     return product if value is None else product * value
 

@@ -13,7 +13,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_along
 from gradcli.ops.calling.meanings import declare_class, declare_classes, refuse_classes
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.elementwise.arithmetic import square
+from gradcli.ops.elementwise.arithmetic import affine, square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Entrywise
@@ -41,7 +41,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(x, w, b)
     """
     product = matmul(x, swapaxes(weight, axis1=0, axis2=1) if len(weight.shape) == 2 else weight)
-    return product if bias is None else product + bias
+    return affine(product, None, bias)
 
 
 @function(torch="input1, input2, weight, bias")
@@ -51,7 +51,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     >>> bilinear(x, y, w)
     """
     product = einsum(input1, weight, input2, subscripts="...i,kij,...j->...k")
-    return product if bias is None else product + bias
+    return affine(product, None, bias)
 
 
 @function(torch="input@weight, weight, padding_idx")
@@ -98,11 +98,6 @@ def standardized(x: Any, *, axis: Any, eps: float) -> Any:
 
 def _normalize(x: Any, axis: Any, eps: Any) -> Any:
     return (standardized if is_number(eps) else standardized.definition)(x, axis=axis, eps=eps)
-
-
-def _affine(x: Any, weight: Any, bias: Any) -> Any:
-    scaled = x if weight is None else x * weight
-    return scaled if bias is None else scaled + bias
 
 
 def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tuple[int, ...]:
@@ -159,7 +154,7 @@ def _channelwise(
     else:
         centre, spread = _by_channel(x, *running)
         found = (x - centre) * rsqrt(spread + eps)
-    return _affine(found, *_by_channel(x, *parameters))
+    return affine(found, *_by_channel(x, *parameters))
 
 
 @function(backward="NativeBatchNorm")
@@ -222,7 +217,7 @@ def layer_norm(
 
     >>> layer_norm(x, normalized_shape=(3,))
     """
-    return _affine(
+    return affine(
         _normalize(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps),
         weight,
         bias,
@@ -235,7 +230,7 @@ def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: Number =
     precision's.
     """
     axes = _last_axes("rms_norm", x, normalized_shape, weight)
-    return _affine(
+    return affine(
         x
         * rsqrt(
             mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)
@@ -259,7 +254,7 @@ def group_norm(
         )
     extent = math.prod(x.shape[1:]) // num_groups
     groups = _normalize(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
-    return _affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
+    return affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
 
 
 @function()

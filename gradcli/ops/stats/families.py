@@ -29,7 +29,7 @@ from gradcli.ops.constants import (
     SQRT_TWO_PI,
     exactly,
 )
-from gradcli.ops.elementwise.arithmetic import abs_, floor, square
+from gradcli.ops.elementwise.arithmetic import abs_, affine, floor, square
 from gradcli.ops.elementwise.exponential import (
     exp,
     exp_square,
@@ -249,13 +249,13 @@ class Family:
         self, name: str, formula: Function, loc: Any, scale: Any, q: Any, *shapes: Any
     ) -> Any:
         return where(
-            logical_or(less(q, 0), greater(q, 1)), NAN, _spread(formula(q, *shapes), loc, scale)
+            logical_or(less(q, 0), greater(q, 1)), NAN, affine(formula(q, *shapes), scale, loc)
         )
 
     def _moment(self, name: str, formula: Function, loc: Any, scale: Any, *shapes: Any) -> Any:
         value = formula(*shapes)
         if name == "mean":
-            return _spread(value, loc, scale)
+            return affine(value, scale, loc)
         if scale is not None:
             value = value + log(scale)
         return value if loc is None else value + 0 * loc  # which has a shape
@@ -264,11 +264,6 @@ class Family:
 def _standardize(x: Any, loc: Any, scale: Any) -> Any:
     moved = x if loc is None else x - loc
     return moved if scale is None else moved / scale
-
-
-def _spread(z: Any, loc: Any, scale: Any) -> Any:
-    scaled = z if scale is None else z * scale
-    return scaled if loc is None else scaled + loc
 
 
 # -- Distributions of whole numbers: their probabilities are differentiated by their parameters,

@@ -80,8 +80,8 @@ class Body:
         for along in itertools.product(*(range(axis.extent) for axis in short)):
             yield dict(zip(short, along, strict=True))
 
-    def key(self, axes: Sequence[Axis], slot: Slot) -> tuple[int, ...]:
-        return tuple(slot[axis] for axis in axes if axis in self.layout.written_out)
+    def key(self, item: Item, slot: Slot) -> tuple[Item, tuple[int, ...]]:
+        return item, tuple(slot[axis] for axis in item.axes if axis in self.layout.written_out)
 
     def _index(self, axis: Axis, slot: Slot) -> str:
         if axis is self.nest.outer:
@@ -124,7 +124,7 @@ class Body:
         return f"d{stride}"
 
     def buffer(self, item: Item, slot: Slot) -> str:
-        name = self.buffers[item, self.key(item.axes, slot)]
+        name = self.buffers[self.key(item, slot)]
         axes = self.looped_axes(item.axes)
         terms = []
         stride = 1
@@ -149,7 +149,7 @@ class Body:
             )
         if item in self.nest.given or item.what == "read":
             return self._read(item, slot)
-        return self.names.get((item, self.key(item.axes, slot))) or self.buffer(item, slot)
+        return self.names.get(self.key(item, slot)) or self.buffer(item, slot)
 
     def _read(self, item: Item, slot: Slot) -> str:
         if item.what == "read":
@@ -239,7 +239,7 @@ class Sum:
             body.layout.block if body.is_blocked else 1
         )
         for slot in self.slots:
-            name = body.buffers[self.item, body.key(self.item.axes, slot)]
+            name = body.buffers[body.key(self.item, slot)]
             body.add(f"for (int k = 0; k < {size}; ++k) {name}[k] = {self.fold.start};")
 
     def begin_lane(self) -> None:
@@ -293,7 +293,7 @@ class Sum:
         if self.is_total:
             return
         for place, slot in enumerate(self.slots):
-            key = self.item, self.body.key(self.item.axes, slot)
+            key = self.body.key(self.item, slot)
             if self.is_number:
                 self.body.names[key] = self.sums[place]
 
@@ -390,7 +390,7 @@ class NestWriter(Body):
             size = math.prod(axis.extent for axis in self.looped_axes(item.axes))
             size *= self.layout.block if self.is_blocked else 1
             for slot in self.slots(item.axes):
-                name = self.buffers[item, self.key(item.axes, slot)] = self.new("b")
+                name = self.buffers[self.key(item, slot)] = self.new("b")
                 declared.append(("_Bool" if item.kind == BOOL else "real", name, size))
         begins = _places([_ENTRY * size for _, _, size in declared])
         self.has_memory = bool(declared)
@@ -405,7 +405,7 @@ class NestWriter(Body):
         out.
         """
         for slot in self.slots(item.axes):
-            key = item, self.key(item.axes, slot)
+            key = self.key(item, slot)
             if item.what == "fold":
                 text = self.fold_axes(item, slot)
             elif item.op is None:
