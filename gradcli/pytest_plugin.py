@@ -65,9 +65,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_checked(path: Path, parent: pytest.Collector) -> bool:
-    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(
-        path
-    ):  # which somebody named
+    # which somebody named
+    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(path):
         return True
     globs = parent.config.getini("gradcli_files")
     if globs == _FILES:
@@ -179,16 +178,14 @@ class GradFile(CheckedFile):
         from gradcli.errors import GradcliError
         from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
-        from gradcli.language.tree import Assertion, Query
+        from gradcli.language.tree import Asked
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, Runner, line_of, marks_of
 
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
         runner = Runner(self.path.parent, parsed, options)
         asked = [
-            i
-            for i, statement in enumerate(parsed)
-            if isinstance(statement, (Query, Assertion, GradcliError))
+            i for i, statement in enumerate(parsed) if isinstance(statement, Asked | GradcliError)
         ]
         for place, i in enumerate(asked):
             first = asked[place - 1] + 1 if place else 0
@@ -298,9 +295,8 @@ class GradItem(pytest.Function):
             return super().repr_failure(excinfo)
         from gradcli.report.describing import block
 
-        said = excinfo.getrepr(
-            style="native"
-        )  # a form that goes through pipes, with another content
+        # a form that goes through pipes, with another content
+        said = excinfo.getrepr(style="native")
         said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
         crash = said.reprcrash
         if crash is not None:

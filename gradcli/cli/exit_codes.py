@@ -1,4 +1,4 @@
-"""How the program ends: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
+"""The end of the program: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
 and errors of our own.
 """
 
@@ -92,9 +92,8 @@ def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
     try:
         command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
-        command = (
-            FINE if end.code == 1 else end.code
-        )  # 1 is the framework's for a pipe that nobody reads any more
+        # 1 is the framework's for a pipe that nobody reads any more
+        command = FINE if end.code == 1 else end.code
     except Exception as error:
         if not hasattr(error, "format_message"):
             if type(error).__name__ == "Abort":

@@ -376,7 +376,6 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 # -- Ranges NAME=BEGIN..END
-# ----------------------------------------------------------------------------------------------
 
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
@@ -387,7 +386,6 @@ def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float
 
 
 # -- Values of options, and what they ask for
-# -----------------------------------------------------------------------------
 
 
 def limits_of(request: Request) -> Limits:
@@ -437,7 +435,6 @@ def kind_by_suffix(
 
 
 # -- What is computed, and what is refused: an option that has no effect beside the others
-# ----------
 
 
 def _refuse_nothing(request: Request) -> None:

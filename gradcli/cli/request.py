@@ -190,9 +190,8 @@ class Request(Fixed):
     @classmethod
     def word_of(cls, name: str, on: bool = True) -> str:
         """Return an option as it is typed, to switch it on or off."""
-        first = (
-            cls.options()[name].__metadata__[0].default
-        )  # which is the first of the words that are declared
+        # which is the first of the words that are declared
+        first = cls.options()[name].__metadata__[0].default
         return (
             first.split("/")[0 if on else -1]
             if isinstance(first, str)
@@ -908,9 +907,7 @@ class ReplRequest(Request):
     ] = True
     check: Annotated[
         bool,
-        typer.Option(
-            "--check/--no-check", help="Cross-check results; :set check off in the session."
-        ),
+        typer.Option("--check/--no-check", help="Cross-check results."),
     ] = True
     dialect: Dialect = None
     dtype: Precision = "float64"

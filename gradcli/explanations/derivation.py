@@ -132,9 +132,8 @@ class Derivation:
     x: Expr
     final: Formula
     rates: Mapping[Expr, Expr]
-    pending: dict[Expr, Expr] = field(
-        default_factory=dict
-    )  # by what is to be differentiated: the leaf that stands for its derivative
+    # by what is to be differentiated: the leaf that stands for its derivative
+    pending: dict[Expr, Expr] = field(default_factory=dict)
     texts: dict[Expr, str] = field(default_factory=dict)
     pictures: dict[Expr, LatexPiece] = field(default_factory=dict)
     meanings: dict[Expr, Expr] = field(default_factory=dict)  # of leaves that stand for a part

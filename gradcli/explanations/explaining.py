@@ -294,9 +294,8 @@ def _sum_in_words(passed: Passed) -> str | None:
     return f"summed over {listed} ({count}), along which it was repeated"
 
 
-_LONGEST = (
-    40  # characters of an operand's text that stands in a formula; else it is called by its number
-)
+# characters of an operand's text that stands in a formula; else it is called by its number
+_LONGEST = 40
 
 
 def _piece(node: ExplainedNode, place: Place) -> Piece:

@@ -165,9 +165,8 @@ def paths(
     root = same[record.order[-1]]
     order = [node for node in record.order if same[node] is node]
     edges = _edges(record, same)
-    targets = {
-        same.get(node, node): node for node in wrt
-    }  # what does not stand in the result has none
+    # what does not stand in the result has none
+    targets = {same.get(node, node): node for node in wrt}
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most
@@ -256,9 +255,8 @@ def _path(way: _Way, ids: Mapping[Expr, int]) -> Path:
 
 
 _SHORT = 200  # characters of a text that is always kept
-_ROOM = (
-    1 << 20
-)  # those of all longer ones together: each term of a long sum has all before it in its text
+# those of all longer ones together: each term of a long sum has all before it in its text
+_ROOM = 1 << 20
 
 
 class Place(NamedTuple):
@@ -400,9 +398,8 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
     for frame in scope.lowered:
         if frame.call is not None:
             caller, call = frame.call
-            for tree, result in zip(
-                frame.nodes, frame.results, strict=False
-            ):  # fewer results where lowering failed
+            # fewer results where lowering failed
+            for tree, result in zip(frame.nodes, frame.results, strict=False):
                 if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
                     called.setdefault(result, (caller.source, call.span))
     return called
@@ -430,9 +427,8 @@ def representatives(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr,
 
 
 _LARGEST = 40  # nodes of a formula that is shown
-_Made = tuple[
-    Expr | None, Expr | None, list[Expr | None]
-]  # the partial, what is passed back, and what stands for the operands
+# the partial, what is passed back, and what stands for the operands
+_Made = tuple[Expr | None, Expr | None, list[Expr | None]]
 
 
 @dataclass(eq=False, repr=False)

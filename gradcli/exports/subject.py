@@ -78,9 +78,8 @@ class Subject:
         )
 
 
-Writes = Callable[
-    [Op, Expr, Sequence[Any]], bool
-]  # whether a target has a text for an operation, the node, on operands
+# whether a target has a text for an operation, the node, on operands
+Writes = Callable[[Op, Expr, Sequence[Any]], bool]
 
 
 class _Plain(Rebuilding):

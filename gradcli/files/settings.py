@@ -24,7 +24,6 @@ from gradcli.files.option_table import VALUES, option_value
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import absolute, here, path_text
 
-VERDICTS = tuple(v.word for v in Verdict)
 NOTHING = "none"  # what stands for no verdict at all
 NAME = "pyproject.toml"
 _LARGEST = 1 << 20  # bytes of a file
@@ -104,9 +103,8 @@ class Settings:
     budget: float | None = None  # this and the next two are about a whole run, too
     baseline: str | None = None
     files: tuple[str, ...] | None = None  # what is checked where nothing is named
-    functions: tuple[FunctionSetting, ...] | None = (
-        None  # what is checked where functions are asked for
-    )
+    # what is checked where functions are asked for
+    functions: tuple[FunctionSetting, ...] | None = None
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""
@@ -289,7 +287,7 @@ def verdicts(what: str, words: list[str]) -> tuple[str, ...]:
         raise UsageError(
             f"{what}: '{NOTHING}' stands alone", help=f"write {NOTHING}, or the verdicts"
         )
-    return tuple(one_of(what, word, VERDICTS) for word in found)
+    return tuple(one_of(what, word, Verdict) for word in found)
 
 
 # -- ``[[tool.gradcli.functions]]``: Python functions whose gradients are checked, each named once,

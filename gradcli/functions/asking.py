@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, UnknownNameError, UsageError, one_of, suggestion
+from gradcli.errors import EvaluationError, UnknownNameError, UsageError, did_you_mean, one_of
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
@@ -72,12 +72,10 @@ def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callab
         try:
             inner = call_guarded(partial(getattr, found, part))
         except EvaluationError:
-            close = suggestion(
-                part, [known for known in dir(found) if callable(getattr(found, known, None))]
-            )
-            help = None if close is None else f"did you mean '{close}'?"
+            known = [known for known in dir(found) if callable(getattr(found, known, None))]
             raise UnknownNameError(
-                f"'{path}' names nothing: {_name_of(found)} has no '{part}'", help=help
+                f"'{path}' names nothing: {_name_of(found)} has no '{part}'",
+                help=did_you_mean(part, known),
             ) from None
         found = inner
     if not callable(found) and not is_operator(found):
@@ -263,7 +261,7 @@ def questions_of(
     spelled: Callable[[str], str],
     *,
     alone: bool,
-    forward: bool = False,
+    forward: bool,
 ) -> Asked:
     """Return what some options ask, of those that are not None.
 

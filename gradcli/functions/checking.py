@@ -18,7 +18,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.errors import ArgumentError, EvaluationError, UsageError, suggestion
+from gradcli.errors import ArgumentError, EvaluationError, UsageError, did_you_mean
 from gradcli.functions.arguments import (
     DIRECTIONS,
     NoValue,
@@ -32,7 +32,6 @@ from gradcli.functions.arguments import (
     is_module,
     product,
     products_in,
-    rebuilt,
     seeds_for,
 )
 from gradcli.functions.calls import arrange_names, by_names, call_guarded
@@ -244,10 +243,7 @@ class Question:
             name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype)
             for name, x in subject.floats.items()
         }
-        arguments = {
-            name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()
-        }
-        there = replace(subject, arguments=arguments)
+        there = replace(subject, arguments=subject.arguments_with(moved, as_given))
         with suppress(Exception, SystemExit), np.errstate(all="ignore"):
             say(
                 there,
@@ -314,10 +310,7 @@ def names_to_differentiate(
     for option, given in (("wrt", wrt or ()), ("freeze", freeze)):
         for name in given if by != "torch" else ():
             if name not in names:
-                close = suggestion(name, names)
-                help = (
-                    f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
-                )
+                help = did_you_mean(name, names, f"the arguments are {', '.join(names)}")
                 raise UsageError(f"{spelled(option)}: {spelled('at')} has no '{name}'", help=help)
     left = [name for name in dict.fromkeys(names if wrt is None else wrt) if name not in freeze]
     if names and not left and by != "torch":

@@ -50,7 +50,6 @@ def framework(name: str) -> Framework:
 
 
 # -- PyTorch
-# ------------------------------------------------------------------------------------------------------
 
 
 def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
@@ -58,7 +57,7 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     leaves = {name: to_torch(x).requires_grad_() for name, x in subject.floats.items()}
     result = subject(instead=leaves)
     pairs = [
-        (part, _seed_like(torch, part, seed))
+        (part, torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape))
         for part, seed in zip(result, seeds, strict=True)
         if _requires_grad(part)
     ]
@@ -104,12 +103,7 @@ def _requires_grad(part: Any) -> bool:
     return bool(getattr(part, "requires_grad", False))
 
 
-def _seed_like(torch: Any, part: Any, seed: np.ndarray) -> Any:
-    return torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape)
-
-
 # -- JAX
-# ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -167,7 +161,6 @@ def _like_floats(subject: Subject, numbers: Floats) -> dict[str, Any]:
 
 
 # -- HIPS/autograd
-# ------------------------------------------------------------------------------------------------
 
 
 def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:

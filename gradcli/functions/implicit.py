@@ -139,9 +139,8 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
 ADJOINT = "adjoint"
 UNITS = "unit vectors"
 _FACTORS = (2.5, -1.25)
-_LINEAR = (
-    1e-6  # relative: by how much a linear function may be off being one, which solvers within are
-)
+# relative: by how much a linear function may be off being one, which solvers within are
+_LINEAR = 1e-6
 
 
 def is_operator(given: Any) -> bool:

@@ -15,9 +15,8 @@ from gradcli.report.verdicts import Check, Verdict
 from gradcli.tensors.core.dtypes import as_numbers
 
 Arguments = Mapping[str, Any]
-Ask = Callable[
-    [Arguments], tuple[Check, Any]
-]  # the verdict at some arguments, and the function's value there
+# the verdict at some arguments, and the function's value there
+Ask = Callable[[Arguments], tuple[Check, Any]]
 _OUTSIDE = 10  # points outside of the domain that are passed over, for each that is asked for
 _MOST = 40  # cases that are tried
 _DECIMALS = (0, 1, 2)
@@ -160,9 +159,8 @@ def _rounder(arguments: Arguments) -> Iterator[Arguments]:
         if is_number(value):
             for decimals in _DECIMALS:
                 array = np.asarray(value)
-                rounded = (np.round(array.astype(float), decimals) + 0.0).astype(
-                    array.dtype
-                )  # no negative zeros
+                # no negative zeros
+                rounded = (np.round(array.astype(float), decimals) + 0.0).astype(array.dtype)
                 if not np.array_equal(rounded, value):
                     yield {
                         **arguments,

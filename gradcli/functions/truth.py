@@ -123,9 +123,8 @@ class Truth:
         found = by_differences(self._wide, name, seeds, said, rtol, self.atol, self.widest)
         if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
             return found
-        own = by_differences(
-            self.subject, name, seeds, said, rtol, self.atol
-        )  # it may compute in few bits, whatever it is given
+        # it may compute in few bits, whatever it is given
+        own = by_differences(self.subject, name, seeds, said, rtol, self.atol)
         return found if own.verdict is Verdict.UNDETERMINED else own
 
     @cached_property

@@ -21,7 +21,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.language import constructors as conversions
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
-from gradcli.language.constructors import array, full, item, ones, zeros
+from gradcli.language.constructors import array, as_is, full, item, ones, zeros
 from gradcli.language.library_names import all_, any_
 from gradcli.language.names import Function, Indices, Thing
 from gradcli.language.scope import Builder, Routine, routines
@@ -127,10 +127,6 @@ _UPDATES: dict[str, Callable[[Any, Any], Any] | None] = {
 }
 
 
-def _itself(builder: Builder, x: Expr) -> Expr:
-    return x
-
-
 def _adjoint(builder: Builder, x: Expr) -> Any:
     if x.ndim not in (0, 2):
         raise ShapeError(
@@ -197,7 +193,7 @@ PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
     "dtype": conversions.dtype_in,
     "device": lambda builder, x: "cpu",
     "data": lambda builder, x: detach(x),
-    "real": _itself,
+    "real": as_is,
     "imag": lambda builder, x: zeros(builder, x.shape),
     "H": _adjoint,
     "mH": lambda builder, x: shapes.swapaxes(x, axis1=-1, axis2=-2),
@@ -270,9 +266,9 @@ METHODS: dict[str, Routine] = routines({
     **dict.fromkeys(("numel", "nelement"), ("x", _size)),
     **dict.fromkeys(("ndimension", "dim"), ("x", _axes)),
     "size": ("x, axis|dim", _extent),
-    "contiguous": ("x, -memory_format", _itself),
-    "copy": ("x, -memory_order|order", _itself),
-    **dict.fromkeys(words("conj conjugate resolve_conj resolve_neg block_until_ready pin_memory"), ("x", _itself)),
+    "contiguous": ("x, -memory_format", as_is),
+    "copy": ("x, -memory_order|order", as_is),
+    **dict.fromkeys(words("conj conjugate resolve_conj resolve_neg block_until_ready pin_memory"), ("x", as_is)),
     "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", conversions.to),
     "astype": ("x, dtype, -memory_order|order, -casting, -subok, -copy, -device", conversions.astype),
     "type": ("x, dtype, -non_blocking", _type_of),

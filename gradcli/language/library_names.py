@@ -265,7 +265,7 @@ _FORMATS = words("contiguous_format preserve_format channels_last strided")
 
 
 def divergence(builder: Builder, p: Any, q: Any) -> Any:
-    """How far a distribution is from another one.
+    """The divergence of a distribution from another one.
 
     Raises ArgumentError for pairs of which there is no formula.
     """
@@ -282,7 +282,6 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
 
 
 # -- What libraries have beside the catalogue
-# -------------------------------------------------------
 
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **SHARED,

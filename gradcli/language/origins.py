@@ -106,18 +106,16 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 )
                 table.setdefault(node, []).append(origin)
 
-        for tree, result in zip(
-            frame.nodes, frame.results, strict=False
-        ):  # fewer results where lowering failed
+        # fewer results where lowering failed
+        for tree, result in zip(frame.nodes, frame.results, strict=False):
             if isinstance(tree, Name):
                 named = (
                     isinstance(result, Expr)
                     and result not in bound
                     and (result.op is None or result.op is alias)
                 )
-                named = (
-                    named and tree.name not in frame.locals
-                )  # a parameter names what the call is given
+                # a parameter names what the call is given
+                named = named and tree.name not in frame.locals
                 add({result: ()} if named else {}, tree)
             else:
                 add(_nodes_made(tree, result, frame), tree)
@@ -163,9 +161,8 @@ def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, 
     """The nodes that a part of the text made, each with the calls it was expanded from."""
     expansion = frame.expansions.get(tree.place)
     if expansion is None:
-        if (
-            tree.place in frame.expansions
-        ):  # a call of a user's function, whose nodes are of its own text
+        # a call of a user's function, whose nodes are of its own text
+        if tree.place in frame.expansions:
             return {}
         ends = [frame.results[part.place] for part in tree.children()]
         return dict.fromkeys(_between(nodes_in(result), nodes_in(ends)), ())

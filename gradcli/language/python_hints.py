@@ -309,13 +309,13 @@ def _refuse_first_word(part: Part) -> None:
         raise ParseError(words[0], span=first.span, source=part.source, help=words[1])
 
 
-# -- Import lines: the names and aliases that they take from the known libraries, and nothing else -
+# -- Import lines: the names and aliases that they take from the known libraries, and nothing else
 #
-# ::
-#
-#     import = "import" module { "," module } | "from" path "import" ( "*" | names | "(" names [
-# "," ] ")" )     module = path [ "as" NAME ]     path = NAME { "." NAME }     names = NAME [ "as"
-# NAME ] { "," NAME [ "as" NAME ] }
+#     import = "import" module { "," module }
+#            | "from" path "import" ( "*" | names | "(" names [ "," ] ")" )
+#     module = path [ "as" NAME ]
+#     path   = NAME { "." NAME }
+#     names  = NAME [ "as" NAME ] { "," NAME [ "as" NAME ] }
 
 
 _OF_PYTHON = frozenset({"__future__"})  # modules that say something to Python, and nothing here

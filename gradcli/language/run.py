@@ -40,6 +40,7 @@ from gradcli.language.statements import (
 )
 from gradcli.language.tokens import SYMBOL, logical_lines
 from gradcli.language.tree import (
+    Asked,
     Assertion,
     Binding,
     Call,
@@ -334,7 +335,6 @@ def statements(
 
 
 # -- Programs
-# ---------------------------------------------------------------------------------------
 
 
 _REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding
@@ -352,7 +352,7 @@ class Sides(NamedTuple):
 class Lowered:
     """A query or assert as nodes of the graph."""
 
-    statement: Query | Assertion
+    statement: Asked
     value: Expr  # of an assert, the left side of its first relation
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None

@@ -328,12 +328,10 @@ class Programs:
 
     limits: Limits = DEFAULT
     precision: str = "float64"
-    values: dict[str, Any] = field(
-        default_factory=dict
-    )  # they replace what programs bind to the same names
-    deviations: dict[str, Any] = field(
-        default_factory=dict
-    )  # the standard deviations of those that are not exact
+    # they replace what programs bind to the same names
+    values: dict[str, Any] = field(default_factory=dict)
+    # the standard deviations of those that are not exact
+    deviations: dict[str, Any] = field(default_factory=dict)
     dialect: str | None = None  # of programs that show none
     piped: Callable[[], bytes] | None = None  # what standard input holds, where it is data
     keeps_text: bool = False  # whether programs keep the text that they read

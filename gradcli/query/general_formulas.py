@@ -23,7 +23,7 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
-from gradcli.query.warnings import slopes_of
+from gradcli.query.derivatives import slopes_of
 from gradcli.report.derivative_record import Formula, Path
 
 # -- Derivative formulas of a query: text of the language, printed only if it evaluates to the
@@ -350,9 +350,8 @@ class General:
 
     graph: Graph
     root: Expr
-    names: dict[
-        str, Expr
-    ]  # to differentiate by; of those on which the expression does not depend there is none
+    # to differentiate by; of those on which the expression does not depend there is none
+    names: dict[str, Expr]
     labels: dict[Expr, str]  # leaves that are not called by their own name
     taken: set[str]  # names that mean nothing of the language here
     points: list[dict[Expr, Any]]

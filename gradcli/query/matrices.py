@@ -29,7 +29,7 @@ from gradcli.graph.sparsity import (
 )
 from gradcli.graph.transforms import jacobian, one_hot
 from gradcli.plans.linearized import Linearized, Runs
-from gradcli.query.warnings import vjps_of
+from gradcli.query.derivatives import vjps_of
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW, _MOST_BLOCKS = 32, 128  # directions of one, and blocks, each of which is derived by itself

@@ -204,9 +204,8 @@ def _family(
         expression = parse_expression(Source(text_of_pieces(between, words)), limits.length)
     except GradcliError:
         return None
-    if (
-        expression.implied
-    ):  # what stands side by side depends on the words, and the ordinary way shows how it was read
+    # what stands side by side depends on the words, and the ordinary way shows how it was read
+    if expression.implied:
         return None
     open_, called = _open(expression)
     atoms = [

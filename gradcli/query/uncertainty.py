@@ -1,4 +1,4 @@
-"""How standard deviations of names come into a result: by first order, and what second order would
+"""Standard deviations of names carried into a result: by first order, and what second order would
 change of it.
 
 Every uncertain name counts, whatever the gradient is asked for: the variance is that of the slopes
@@ -23,8 +23,8 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import useful_nodes
 from gradcli.inert import one_line
 from gradcli.language.scope import Scope
+from gradcli.query.derivatives import hessian, jacobian
 from gradcli.query.matrices import slices_of
-from gradcli.query.warnings import hessian, jacobian
 from gradcli.report.records import JointCovariance, Record, Uncertainty
 
 # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0

@@ -36,7 +36,6 @@ from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
 
 # -- ``gradcli diff``
-# ---------------------------------------------------------------------------------------------------
 
 
 _NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
@@ -136,7 +135,6 @@ class Differentiation(Run):
 
 
 # -- ``gradcli explain``
-# ------------------------------------------------------------------------------------------------
 
 
 _OF_EXPLANATIONS = {

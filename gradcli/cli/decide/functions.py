@@ -102,7 +102,6 @@ class FunctionProcess(Worker):
 
 
 # -- in the process
-# ------------------------------------------------------------------------------------------------------
 
 
 def _answer_questions(

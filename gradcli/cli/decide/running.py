@@ -81,9 +81,8 @@ class Run:
     def __post_init__(self) -> None:
         self.names = UsedNames()
         inputs, programs = self.inputs, self.programs
-        if (
-            inputs.expression is not None and not inputs.files
-        ):  # the names of the whole run are known at once
+        # the names of the whole run are known at once
+        if inputs.expression is not None and not inputs.files:
             refuse_unknown_in(
                 inputs.expression, self.options, programs.values, programs.limits, self.free
             )
@@ -164,7 +163,6 @@ class Run:
 
 
 # -- ``gradcli eval``
-# ----------------------------------------------------------------------------------------------------
 
 
 def evaluate(request: EvalRequest) -> int:
