@@ -72,9 +72,7 @@ class Fractions:
         if root in costs:
             return costs[root]
         for node in (
-            reachable([root])
-            if any(o is not None and o not in costs for o in root.operands)
-            else [root]
+            reachable([root]) if any(o not in costs for o in root.given_operands) else [root]
         ):
             if node in costs:
                 continue
@@ -85,7 +83,7 @@ class Fractions:
                 costs[node] = int(negative)
             else:
                 costs[node] = (not node.op.transparent) + sum(
-                    [costs[o] for o in node.operands if o is not None]
+                    [costs[o] for o in node.given_operands]
                 )
         return costs[root]
 
