@@ -205,9 +205,9 @@ class RecordFile(CheckedFile):
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
-        from gradcli.query.bindings import Programs
         from gradcli.query.cases import Case, CheckedLines
         from gradcli.query.names import UsedNames
+        from gradcli.query.programs import Programs
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 

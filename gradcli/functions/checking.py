@@ -35,8 +35,7 @@ from gradcli.functions.arguments import (
     seeds_for,
 )
 from gradcli.functions.calls import arrange_names, by_names, call_guarded
-from gradcli.functions.differences import JVP, along, contract
-from gradcli.functions.differences import claimed_jvps as tangents_said
+from gradcli.functions.differences import JVP, along, claimed_jvps, contract
 from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.implicit import (
     ADJOINT,
@@ -202,7 +201,7 @@ class Question:
         with np.errstate(all="ignore"), catch_warnings():
             simplefilter("ignore")
             if self.kind == JVP:
-                return tangents_said(subject, claim, along)
+                return claimed_jvps(subject, claim, along)
             if self.kind == ADJOINT:
                 return adjoint_said(subject, claim, seeds)
             if self.order == 2:
