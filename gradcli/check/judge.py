@@ -45,6 +45,7 @@ from gradcli.reference.kinks import (
     active_kinks,
     has_inner,
     is_same,
+    on_kink,
     with_inner_choices,
 )
 from gradcli.reference.scalars import Event, plain
@@ -412,7 +413,8 @@ class Judge:
             self.budget.spend(work)
             found = self._pass(balls, probing=False)
             if (
-                not are_finite(balls, [*found.reference, *found.engine])
+                any(self._mask_kinks.values())
+                or not are_finite(balls, [*found.reference, *found.engine])
                 or (found.tape.scalars.events and has_inner(self.root))
                 or any(active_kinks(found.tape, self.nodes).values())
             ):
@@ -426,6 +428,20 @@ class Judge:
             return source, comparisons
 
         return by_balls(DIGITS, evaluate)
+
+    @cached_property
+    def _mask_kinks(self) -> dict[Expr, dict[int, Event]]:
+        """The entries on a comparison in a mask by which entries of the function are chosen."""
+        found: dict[Expr, dict[int, Event]] = {x: {} for x in self.nodes}
+        indexed = any("index" in node.static for node in reachable([self.root]))
+        for mask in self.scope.masks if indexed else ():
+            if mask.index < self.root.index and {*self.nodes} & {*definition_order(mask)}:
+                tape = ReferenceTape(_context(), self.every_leaf(mask), self.precision)
+                with suppress(*NO_VALUE):
+                    tape.run(mask, self.nodes)
+                for x, events in active_kinks(tape, self.nodes).items():
+                    found[x] |= events
+        return found
 
     def _source(self, m: Any, composed: Sequence[np.ndarray]) -> str:
         """Return who vouches for gradients: sympy, too, where its derivative of the whole has the
@@ -493,7 +509,13 @@ class Judge:
                 [*map(prober.of, self.nodes, reference)],
             )
         sides = self._sides[1]
-        smooth = not tape.scalars.events and are_finite(m, reference)
+        for x, own, slopes in zip(self.nodes, sides, reference, strict=True):
+            for i, event in self._mask_kinks[x].items():
+                nearby = [slopes.ravel()[i] * (1 + share) for share in (-1e-12, 1e-12)]
+                own[i] = on_kink(event, probed=False, others=nearby)
+        smooth = not (tape.scalars.events or any(self._mask_kinks.values())) and are_finite(
+            m, reference
+        )
         source = self._source(m, reference) if smooth else "composed"
         columns = reference, engine, floats[1:], sides, tape.troubles(found.y, self.nodes)
         comparisons = [

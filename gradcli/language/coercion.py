@@ -124,6 +124,7 @@ class Coercion:
         elif place is not None:
             self._note_use(node, kind, place)
         if node.kind == "bool":
+            self.scope.masks.append(node)
             array = np.asarray(self.scope.evaluate(node))
             return array if array.ndim else bool(array)
         raw = np.asarray(self.scope.evaluate(node))

@@ -77,6 +77,7 @@ class Scope:
         self.deviations: dict[Expr, Any] = {}  # standard deviations of leaves that are not exact
         # results that are not exact, each with its slopes by names
         self.uncertain: list[tuple[str, dict[str, np.ndarray]]] = []
+        self.masks: list[Expr] = []  # of which the values were taken beforehand
         self.frozen: set[Expr] = set()  # leaves bound with const
         self.replaced: set[str] = set()  # names that were bound to something else before
         # what made leaves and named nodes of the program

@@ -222,7 +222,7 @@ def _tape_beside(m: Any, asked: Any, moved: Mapping[Expr, Any]) -> ReferenceTape
     return tape
 
 
-def _on(event: Event, *sides: Any, **more: Any) -> Sides:
+def on_kink(event: Event, *sides: Any, **more: Any) -> Sides:
     """Sides of a kink: unknown ones, if there are none."""
     return Sides(event.kink.place, event.kink.convention, *sides, **more)
 
@@ -276,7 +276,9 @@ class Prober:
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
         finite = all(map(m.isfinite, np.ravel(self.value)))
         sides = {
-            i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(entries[i]))
+            i: on_kink(events.pop(i))
+            for i in list(events)
+            if not (finite and m.isfinite(entries[i]))
         }  # infinity has none
         if not finite:
             return sides
@@ -292,7 +294,7 @@ class Prober:
             room = self.left > 0 and budget.allows(self.cost)
             if event is not None and i in steady and (sure or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
-                sides[i] = _on(event, limit, limit, limit, probed=sure)
+                sides[i] = on_kink(event, limit, limit, limit, probed=sure)
             elif room:
                 self.left -= 1
                 budget.spend(self.cost)
@@ -306,7 +308,7 @@ class Prober:
                 if sides[i].gap and m.isfinite(slope):
                     sides[i].others = [*sides[i].others, slope]
             elif event is not None:
-                sides[i] = _on(event, probed=False, others=nearby)
+                sides[i] = on_kink(event, probed=False, others=nearby)
         self._confirm(x, sizes, sides, slopes, gaps)
         return sides
 

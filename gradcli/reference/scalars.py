@@ -302,7 +302,7 @@ class Tracing(Algebra):
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
         super().__init__(m, precision)
-        self.serial = 0
+        self.mpf, self.serial = m.mpf, 0
         self.events: list[Event] = []
         self.troubles: list[Trouble] = []  # partials that were not finite, from the result back
         # values that were not finite, though those that they were made of are

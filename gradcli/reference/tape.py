@@ -124,7 +124,9 @@ class ReferenceTape(Domain[Any]):
                 np.asarray(a - np.where(minus[i], below, self.m.zero)) if i in minus else a
                 for i, a in enumerate(operands)
             ]
-            result = self.scalars.apply(op, node.static, marked)
+            there = self.scalars.apply(op, node.static, marked)
+            moved = Algebra.map(plain, there) - Algebra.map(plain, result)
+            result = np.where(abs(moved) > self.m.sqrt(below), there, result)
         self._watch(op, operands, result)
         return result
 
@@ -161,7 +163,7 @@ class ReferenceTape(Domain[Any]):
         """Note the kinks of norms and deviations, which their result tells; scalar operations note
         their own.
         """
-        for kink in () if op.elementwise else op.kinks:
+        for kink in () if op.elementwise or isinstance(result, tuple) else op.kinks:
             if any(kink.where(plain(v)) for v in np.ravel(result)):
                 reached = tuple(v for o in operands if o is not None for v in np.ravel(o))
                 self.scalars.events.append(Event(op, kink, reached))

@@ -406,16 +406,17 @@ copysign = piecewise(
 signbit = flat(
     "signbit", "x:signed", np.signbit, lambda m, x: x < 0, dtype="bool",
     doc="Whether x has a minus sign.",
-    carries=carrying.sign,
+    carries=carrying.sign, kinks=Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),
 )
 
 
 @function(
-    forward=np.heaviside, partials=(None, None), kind="flat", kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
+    forward=np.heaviside, partials=(None, lambda out, x, values: where(equal(x, 0), 1.0, 0.0)), kind="piecewise", saves="x",
+    kinks=Kink(lambda x, values: x == 0, "x = 0", "0 by x, as everywhere"),
     carries=((0.0,), ()),
 )
 def heaviside(x: Any, values: Any) -> Any:
-    """0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values."""
+    """0 for negative x, 1 for positive x, values at 0. The derivative by x is 0."""
     return where(equal(x, 0), values, where(less(x, 0), 0.0, 1.0))
 
 

@@ -112,11 +112,14 @@ def radius(x: Any, y: Any) -> Any:
 
 
 atan2 = elementwise(
-    "atan2 arctan2", "y x", np.arctan2, "atan2",
+    "atan2 arctan2", "y:signed x", np.arctan2, "atan2",
     # 0 infinitely far out, where a coordinate is no part of the radius
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, chain(1 / radius(x, y), x / radius(x, y))),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, chain(1 / radius(x, y), -y / radius(x, y))),
-    kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
+    kinks=(
+        Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
+        Kink(lambda y, x: x < 0 and y == 0, "the branch cut, y = 0 and x < 0", "that beside it"),
+    ),
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
 )

@@ -108,7 +108,8 @@ def _eigh_vjp(cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> Any:
 
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh", work=12, ends=_EQUAL_VALUES), vjp=_eigh_vjp, shape=_eigh_shape,
-    static={"UPLO": "L"}, results="eigenvalues eigenvectors", saves="out", core_dims=(2,), backward="LinalgEigh", extended=Whole("EIGH"),
+    static={"UPLO": "L"}, results="eigenvalues eigenvectors", saves="out", core_dims=(2,), backward="LinalgEigh",
+    kinks=Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"), extended=Whole("EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as "
     "NumPy has them: a "
@@ -194,7 +195,7 @@ def svdvals(x: Any) -> Any:
 
 @function(
     backward="LinalgEigh",
-    kinks=Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),
+    kinks=eigh.kinks,
     domain="a symmetric matrix",
 )
 def eigvalsh(x: Any, *, UPLO: Any = "L") -> Any:

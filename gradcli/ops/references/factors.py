@@ -205,6 +205,7 @@ def symmetric_eigen(
         # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
         if len(places) > 1:
             m.note_approximation("eigh")
+            m.tied("eigh", x.ravel().tolist())
             vectors = plainly(m, v[:, places])
             values[places] = (vectors * (x @ vectors)).sum(axis=0)
             v[:, places] = without_derivatives(m, vectors, x)

@@ -13,11 +13,11 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.carrying import steady
-from gradcli.ops.constants import PI, TWO_BY_PI
-from gradcli.ops.elementwise.arithmetic import abs_, sign, square
-from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
+from gradcli.ops.constants import PI, TWO_BY_PI, number_of
+from gradcli.ops.elementwise.arithmetic import abs_, floor, remainder, sign, square
+from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
-from gradcli.ops.elementwise.trigonometric import cos, cosh, sin, sinh
+from gradcli.ops.elementwise.trigonometric import cos, cosh, hypot, sin, sinh
 from gradcli.ops.registry import (
     REQUIRED,
     Kink,
@@ -124,12 +124,7 @@ def huber(delta: Any, r: Any) -> Any:
 @function()
 def pseudo_huber(delta: Any, r: Any) -> Any:
     """delta**2*(sqrt(1 + (r/delta)**2) - 1), a smooth huber."""
-    return where(less(delta, 0), math.inf, square(delta) * _root(square(r / delta)))
-
-
-def _root(x: Any) -> Any:
-    """sqrt(1 + x) - 1, without its cancellation."""
-    return x / (1 + sqrt(1 + x))
+    return where(less(delta, 0), math.inf, delta * r * (r / (delta + hypot(delta, r))))
 
 
 def _rgamma_slope(out: Any, x: Any) -> Any:
@@ -150,8 +145,18 @@ rgamma = elementwise(
 
 @function(domain="z > 0 and m >= 0")
 def poch(z: Any, m: Any) -> Any:
-    """Pochhammer's symbol, gamma(z + m)/gamma(z)."""
-    return exp(lgamma(z + m) - lgamma(z))
+    """Pochhammer's symbol, gamma(z + m)/gamma(z): the product z*(z + 1)*... of m factors."""
+    n = number_of(m)
+    if n is not None and n in range(_FACTORS):
+        return math.prod((z + k for k in range(int(n))), start=1.0 + 0 * z)
+    return _sign_of_gamma(z + m) * _sign_of_gamma(z) * exp(lgamma(z + m) - lgamma(z))
+
+
+_FACTORS = 20  # below which whole numbers make a polynomial
+
+
+def _sign_of_gamma(x: Any) -> Any:
+    return where(less(x, 0), 1 - 2 * remainder(floor(x), 2), 1.0)
 
 
 # Orthogonal polynomials, by their recurrences
