@@ -275,8 +275,17 @@ def split_glued(name: str, known: Collection[str]) -> list[str] | None:
     )
 
 
-def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
-    """The error of calling a name that is no function, on arguments that are written so."""
+def unknown_function(
+    scope: Scope, name: str, written: Sequence[str] = (), primes: int = 0
+) -> GradcliError:
+    """The error of calling a name that is no function, on arguments that are written so, or no
+    function of the program, where it has primes.
+    """
+    if primes and is_function(name):
+        message, derivative = "primes are of functions that the program defines", f"{name}(x)"
+        for _ in range(primes):
+            derivative = f"grad({derivative}, x)"
+        return UnknownNameError(message, help=f"write {derivative}")
     close = suggestion(name, scope.functions) or close_to(name)
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
     help = "define it before, or write * to multiply"
@@ -288,6 +297,8 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
         help = f"write grad({y}, {x})"
     elif inner is not None:
         help = f"write {'*'.join(name[:inner])}*{name[inner:]}({', '.join(written)})"
+    elif name in textbook.NOT_COMPUTED:
+        help = textbook.NOT_COMPUTED[name]
     elif close is not None and name not in _OF_PROGRAMS:
         help = f"did you mean '{close}'?"
     elif len(name) == _PAIR and name[0] in "d∂":
