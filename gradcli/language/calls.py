@@ -195,7 +195,10 @@ def operation(name: str) -> Op | None:
 # what programs call by names of their own, near to those of functions
 _OF_PROGRAMS = words("model net network module criterion")
 _PAIR = 2
-_IMAGINARY = frozenset("ijIJ")
+_NOTES = {
+    **dict.fromkeys("ijIJ", "there are no complex numbers here"),
+    "T": "the transpose of A is A.T",
+}
 _DEGREES = words("deg degree degrees")
 _LONGEST = 40  # characters of a name that may be several names written together
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
@@ -231,8 +234,7 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         help = f"write {calls}, or give the name a value: {name} = 1"
     elif len(name) > 1 and not name.islower() and is_function(name.lower()):
         help = f"write {name.lower()}(x): functions have round brackets"
-    note = "there are no complex numbers here" if name in _IMAGINARY else None
-    return MissingValueError(message, help=help, note=note)
+    return MissingValueError(message, help=help, note=_NOTES.get(name))
 
 
 def _is_function(scope: Scope, name: str) -> bool:
@@ -363,7 +365,7 @@ def refuse_as_factor(
             help=f"write {argument}",
         ).at(node.span)
     if node.operator == "**":
-        power = text[node.left.end : node.right.end]
+        power = text[node.start : node.right.end].partition(name)[2]  # of \sin^2, too
         bracket = _BRACKET.match(text, node.right.end)
         argument = bracket[1] if bracket is not None else "(x)"
         raise AmbiguousError(

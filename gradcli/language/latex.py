@@ -330,7 +330,7 @@ class _Reader:
         if before:
             self.skip()
             if (last := self.command_here()) != closing:
-                help = f"write {before}{closing}"
+                help = f"close it with {before}{closing}"
                 self.fail(f"'{here}' is closed by '{last}'", self.at, self.at + len(last), help)
             self.at += len(closing)
         for _ in range(1 + is_argument):

@@ -72,6 +72,7 @@ _HELP = {
     "∜": "write x**(1/4)",
     "!": "write x != y for 'not equal', not x for a condition, factorial(n) for a factorial",
     "∞": "write inf",
+    "ⁿ": "write x^n",
     "∫": NOT_COMPUTED["int"],
     "{": "write [1, 2] for an array, (x + 1) to group",
     "}": "write [1, 2] for an array, (x + 1) to group",
