@@ -295,11 +295,11 @@ def derivatives(
     for statement in parsed:
         record = None
         if isinstance(statement, Query):
-            body, names = statement.expression.derived or (statement, ())
-            is_asked = asked.wrt is None or set(asked.wrt) == set(names)
-            if names and is_asked and asked.order == 1 and asked.related is None:  # d/dx x^2
-                subject = Subject(body, body, tuple(dict.fromkeys(names)))
-                record = derivative(program, subject, replace(asked, order=len(names)), id)
+            body, by = statement.expression.derived or (statement, [])
+            is_asked = asked.wrt is None or set(asked.wrt) == set(by)
+            if by and is_asked and asked.order == 1 and asked.related is None:  # d/dx x^2
+                subject = Subject(body, body, tuple(dict.fromkeys(by)))
+                record = derivative(program, subject, replace(asked, order=len(by)), id)
             else:
                 record = derive(statement, statement, asked.wrt)
         elif not isinstance(statement, Assertion):
