@@ -908,9 +908,7 @@ class ReplRequest(Request):
     ] = True
     check: Annotated[
         bool,
-        typer.Option(
-            "--check/--no-check", help="Cross-check results; :set check off in the session."
-        ),
+        typer.Option("--check/--no-check", help="Cross-check results."),
     ] = True
     dialect: Dialect = None
     dtype: Precision = "float64"
