@@ -300,7 +300,9 @@ def api_stub() -> list[str]:
 def top() -> list[str]:
     """The package: the API, and PyTorch's names."""
     imports = [named_here("gradcli", gradcli._SUBMODULES)]
-    imports += [named_here(module, names) for module, names in sorted(gradcli._PLACES.items())]
+    imports += [
+        named_here(module, names.split()) for module, names in sorted(gradcli._PLACES.items())
+    ]
     exported = [f"    {name!r},".replace("'", '"') for name in gradcli.__all__]
     lines = [
         "from gradcli.tensors.torch.names import *",

@@ -30,35 +30,30 @@ if TYPE_CHECKING:
 
 # the names of the API by the modules that they are taken from when they are first asked for
 _PLACES = {
-    "gradcli.api": ("bound", "differentiate", "evaluate", "explain", "export", "plot"),
-    "gradcli.query.functions": (
-        "compile", "hessian", "jacobian", "value_and_grad", "Function", "Hessian", "Jacobian", "Value",
-    ),
-    "gradcli.report.results": (
-        "AssertRecord", "GradientRecord", "HessianRecord", "HvpRecord", "JacobianRecord", "JvpRecord", "Result",
-    ),
-    "gradcli.report.records": ("Asserted", "JointCovariance", "Record", "Uncertainty"),
-    "gradcli.report.ranges": ("Bound", "BoundRecord", "PlotRecord"),
-    "gradcli.report.verdicts": (
-        "Check", "Claim", "CriticalPoint", "Departure", "Limit", "OneSided", "Rewrite", "VariableCheck", "Verdict", "Worst",
-    ),
-    "gradcli.report.derivative_record": ("DerivativeRecord", "Formula"),
-    "gradcli.report.explanation": (
-        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Why",
-    ),
-    "gradcli.report.steps": ("Step",),
-    "gradcli.report.shown_explanation": ("ShownExplanation",),
-    "gradcli.limits": ("Limits",),
-    "gradcli.query.bindings": ("UnknownArgument",),
-    "gradcli.errors": (
-        "AmbiguousError", "ArgumentError", "AxisError", "EvaluationError", "ExhaustedError", "GradcliError", "InputError", "InputTypeError",
-        "InternalError", "LimitError", "MissingValueError", "NativeError", "OutputError", "ParseError", "ShapeError", "TypeMismatchError",
-        "UnknownFieldError", "UnknownNameError", "UnreadArgumentError", "UnsupportedInTargetError", "UsageError",
-    ),
-}  # fmt: skip
-_PLACE = {name: module for module, names in _PLACES.items() for name in names}
+    "gradcli.api": "bound differentiate evaluate explain export plot",
+    "gradcli.query.functions": "compile hessian jacobian value_and_grad "
+    "Function Hessian Jacobian Value",
+    "gradcli.report.results": "AssertRecord GradientRecord HessianRecord HvpRecord JacobianRecord "
+    "JvpRecord Result",
+    "gradcli.report.records": "Asserted JointCovariance Record Uncertainty",
+    "gradcli.report.ranges": "Bound BoundRecord PlotRecord",
+    "gradcli.report.verdicts": "Check Claim CriticalPoint Departure Limit OneSided Rewrite "
+    "VariableCheck Verdict Worst",
+    "gradcli.report.derivative_record": "DerivativeRecord Formula",
+    "gradcli.report.explanation": "Contribution ExplainedGradient ExplainedNode Explanation Path "
+    "Why",
+    "gradcli.report.steps": "Step",
+    "gradcli.report.shown_explanation": "ShownExplanation",
+    "gradcli.limits": "Limits",
+    "gradcli.query.bindings": "UnknownArgument",
+    "gradcli.errors": "AmbiguousError ArgumentError AxisError EvaluationError ExhaustedError "
+    "GradcliError InputError InputTypeError InternalError LimitError MissingValueError NativeError "
+    "OutputError ParseError ShapeError TypeMismatchError UnknownFieldError UnknownNameError "
+    "UnreadArgumentError UnsupportedInTargetError UsageError",
+}
+_PLACE = {name: module for module, names in _PLACES.items() for name in names.split()}
 _SUBMODULES = frozenset(
-    {
+    [
         "api",
         "autograd",
         "errors",
@@ -70,7 +65,7 @@ _SUBMODULES = frozenset(
         "special",
         "testing",
         "torch",
-    }
+    ]
 )
 
 __all__ = list(_PLACE)  # type checkers read __init__.pyi
@@ -85,9 +80,8 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"gradcli.{name}")
     if name in _PLACE:
-        found = globals()[name] = getattr(
-            importlib.import_module(_PLACE[name]), name
-        )  # the next time, Python finds it by itself
+        # the next time, Python finds it by itself
+        found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
         return found
     if name == "__version__":
         from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""The Python API: the commands as functions, and `parse`."""
+"""The Python API: the commands as functions."""
 
 from gradcli.explanations.explaining import explain
 from gradcli.query.interface import bound, differentiate, evaluate, export, plot

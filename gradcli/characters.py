@@ -17,9 +17,8 @@ FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])*+"
 # A comment, primes, text in quotes, the file of a binding ``x = @data.npy``; or a name.
 _NAMES = re.compile(rf"""\#[^\n]*|(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|=[ \t]*@[^;\n]*|({NAME})""")
-_PLUS_MINUS = re.compile(
-    r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])|\+-(?=[^;\n]*%[ \t]*(?:[;\n]|\Z))"
-)  # of LaTeX, and of percent; not in the name of a file
+# of LaTeX, and of percent; not in the name of a file
+_PLUS_MINUS = re.compile(r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])|\+-(?=[^;\n]*%[ \t]*(?:[;\n]|\Z))")
 _IS_NAME = re.compile(NAME)
 
 

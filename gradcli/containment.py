@@ -8,9 +8,8 @@ import os
 
 from gradcli.errors import GradcliError, InternalError
 
-TRACEBACK = (
-    "GRADCLI_TRACEBACK"  # the variable with which whoever looks for the cause gets the traceback
-)
+# the variable with which whoever looks for the cause gets the traceback
+TRACEBACK = "GRADCLI_TRACEBACK"
 _REPORT = (
     f"this is a bug in gradcli: please report it with the input, and with what {TRACEBACK}=1 adds"
 )

@@ -2,22 +2,25 @@
 
 The tree (each class has a stable ``code`` that scripts may match)::
 
-    GradcliError ├── ParseError            syntax            the text is not in the language │   └──
-    AmbiguousError    ambiguous         the text has two readings; both are named ├──
-    UnknownNameError      unknown-name      no such function, method or option of a function ├──
-    MissingValueError     missing-value     a name that has no value ├── ArgumentError
-    argument          a function called with the wrong arguments ├── ShapeError            shape
-    array shapes that do not fit together ├── TypeMismatchError     type              a string, a
-    pair, a boolean where a number is wanted ├── LimitError            limit             larger than
-    the documented limits ├── EvaluationError       evaluation        e.g. a singular matrix ├──
-    InputError            input             a file or record that cannot be read │   └──
-    UnknownFieldError unknown-field     a field that records do not have ├── NativeError
-    native            there is no compiler that works, or it cannot compile ├── OutputError
-    output            a result that cannot be written ├── UnsupportedInTargetError
-    unsupported-in-target: a language that lacks a function ├── UsageError            usage
-    options that contradict each other; as InputTypeError, a TypeError, too └── InternalError
-    internal          an exception that nobody foresaw: a bug of gradcli's, or no memory
-    (containment.py)
+    GradcliError
+    ├── ParseError               syntax                 the text is not in the language
+    │   └── AmbiguousError       ambiguous              the text has two readings; both are named
+    ├── UnknownNameError         unknown-name           no such function, method or option
+    ├── MissingValueError        missing-value          a name that has no value
+    ├── ArgumentError            argument               a function called with wrong arguments
+    ├── ShapeError               shape                  array shapes that do not fit together
+    ├── TypeMismatchError        type                   a string or a boolean in place of a number
+    ├── LimitError               limit                  larger than the documented limits
+    ├── EvaluationError          evaluation             no value, e.g. of a singular matrix's inverse
+    ├── InputError               input                  a file or record that cannot be read
+    │   └── UnknownFieldError    unknown-field          a field that records do not have
+    ├── NativeError              native                 no compiler works, or it cannot compile this
+    ├── OutputError              output                 a result that cannot be written
+    ├── UnsupportedInTargetError unsupported-in-target  a language that lacks a function
+    ├── UsageError               usage                  options that contradict each other
+    │   └── InputTypeError                              the same of Python's arguments; a TypeError
+    └── InternalError            internal               an exception that nobody foresaw: a bug, or
+                                                        no memory (containment.py)
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest
 span; ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
@@ -123,10 +126,8 @@ class GradcliError(Exception):
     """An error that carries its place in the text and what to do about it."""
 
     code: ClassVar[str] = "error"
-    instead: str | None = (
-        # a help that is true anyway, should the one with the user's own text lead to another error
-        None
-    )
+    # a help that is true anyway, should the one with the user's own text lead to another error
+    instead: str | None = None
 
     def __init__(
         self,
@@ -352,11 +353,11 @@ def one_of(
     choices = list(allowed)
     if isinstance(word, str) and word in choices:
         return str(word)
-    close = suggestion(word, choices) if isinstance(word, str) else None
-    said = f"'{word}'" if isinstance(word, str) else repr(word)
+    is_text = isinstance(word, str)
+    said = f"'{word}'" if is_text else repr(word)
     raise kind(
         f"{what} must be one of {', '.join(choices)}, not {said}",
-        help=f"did you mean '{close}'?" if close else None,
+        help=did_you_mean(word, choices) if is_text else None,
     )
 
 
@@ -367,9 +368,11 @@ def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> st
     return closest(word, candidates, cutoff)
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+def did_you_mean(
+    word: str, known: Iterable[str], otherwise: str | None = None, cutoff: float = 0.78
+) -> str | None:
     """The help for a word that is not known: the one that is meant, if one is close, else what else
     there is to say.
     """
-    close = suggestion(word, known)
+    close = suggestion(word, known, cutoff)
     return f"did you mean '{close}'?" if close else otherwise

@@ -17,17 +17,18 @@ import re
 import unicodedata
 from typing import Any
 
+# What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in
+# which texts can hide.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in which texts can hide."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's
+# and TeamCity's anywhere.
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:[A-Za-z])|(?<=#)#(?=\[|vso\[|teamcity\[)", re.MULTILINE)
-"""What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's and TeamCity's anywhere."""
 
 
 # -- terminals, logs, messages
-# -----------------------------------------------------------------------------------------
 
 
 def _is_seen(character: str) -> bool:
@@ -114,9 +115,8 @@ def display_width(text: str) -> int:
 
 
 def _columns(character: str) -> int:
-    if (
-        unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff"
-    ):  # the latter join a syllable before them
+    # the latter join a syllable before them
+    if unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff":
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
@@ -127,7 +127,6 @@ def pad(text: str, width: int) -> str:
 
 
 # -- JSON
-# --------------------------------------------------------------------------------------------------------------
 
 
 def well_formed(text: str) -> str:
@@ -161,7 +160,6 @@ def _in_json(character: str) -> str:
 
 
 # -- tables
-# ------------------------------------------------------------------------------------------------------------
 
 _MARKS = "=+\\-@＝＋－＠﹦﹢﹣﹫"  # with which a formula begins
 _FORMULA = re.compile(f"(?:\\A|(?<=[;\\t\\n]))(?=[ '\"]*[{_MARKS}])|\\A(?=[\\t\\n])")
@@ -185,7 +183,6 @@ def csv_text(text: str) -> str:
 
 
 # -- documents
-# ---------------------------------------------------------------------------------------------------------
 
 
 def markdown_code(text: str, limit: int) -> str:
@@ -195,9 +192,8 @@ def markdown_code(text: str, limit: int) -> str:
     text = one_line(text, limit)
     if not text:
         return ""
-    if (
-        "\\|" in text or "##" in text
-    ):  # what a code span in a table cannot hold: the backslash would be taken for the escape
+    # what a code span in a table cannot hold: the backslash would be taken for the escape
+    if "\\|" in text or "##" in text:
         return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in text)}</code>"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     padding = " " if text.startswith("`") or text.endswith("`") else ""
@@ -247,7 +243,6 @@ def xml_text(text: str) -> str:
 
 
 # -- other programs
-# ----------------------------------------------------------------------------------------------------
 
 
 def workflow_command(name: str, text: str, **properties: str | int) -> str:
@@ -321,7 +316,6 @@ def _in_shell(character: str) -> str:
 
 
 # -- what an encoding lacks
-# --------------------------------------------------------------------------------------------
 
 
 def _missing_from_json(error: UnicodeError) -> tuple[str, int]:
@@ -336,8 +330,9 @@ def _missing_from_latex(error: UnicodeError) -> tuple[str, int]:
 
 codecs.register_error("gradcli.json", _missing_from_json)
 codecs.register_error("gradcli.latex", _missing_from_latex)
+# How formats write what an encoding other than UTF-8 does not have, by their names; the others as
+# Python does, ``\xe9``.
 LACKING: dict[str, Any] = {
     **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex",
     **dict.fromkeys(("junit", "html"), "xmlcharrefreplace"),
 }  # fmt: skip
-"""How the formats write what an encoding other than UTF-8 does not have, by their names; the others as Python does, ``\\xe9``."""

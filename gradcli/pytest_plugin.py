@@ -65,9 +65,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_checked(path: Path, parent: pytest.Collector) -> bool:
-    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(
-        path
-    ):  # which somebody named
+    # which somebody named
+    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(path):
         return True
     globs = parent.config.getini("gradcli_files")
     if globs == _FILES:
@@ -179,16 +178,14 @@ class GradFile(CheckedFile):
         from gradcli.errors import GradcliError
         from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
-        from gradcli.language.tree import Assertion, Query
+        from gradcli.language.tree import Asked
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, Runner, line_of, marks_of
 
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
         runner = Runner(self.path.parent, parsed, options)
         asked = [
-            i
-            for i, statement in enumerate(parsed)
-            if isinstance(statement, (Query, Assertion, GradcliError))
+            i for i, statement in enumerate(parsed) if isinstance(statement, Asked | GradcliError)
         ]
         for place, i in enumerate(asked):
             first = asked[place - 1] + 1 if place else 0
@@ -208,9 +205,9 @@ class RecordFile(CheckedFile):
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
-        from gradcli.query.bindings import Programs
         from gradcli.query.cases import Case, CheckedLines
         from gradcli.query.names import UsedNames
+        from gradcli.query.programs import Programs
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 
@@ -237,11 +234,10 @@ class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
-        from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
 
         for function in _configuration(self.config).of(str(self.path)).functions or ():
-            case = ListedCase(function, self.path, line_of_function(function, self.path), options)
+            case = ListedCase(function, self.path, options)
             yield (
                 f"{_in_node(function.name)}[seed {case.seed}]",
                 case,
@@ -298,9 +294,8 @@ class GradItem(pytest.Function):
             return super().repr_failure(excinfo)
         from gradcli.report.describing import block
 
-        said = excinfo.getrepr(
-            style="native"
-        )  # a form that goes through pipes, with another content
+        # a form that goes through pipes, with another content
+        said = excinfo.getrepr(style="native")
         said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
         crash = said.reprcrash
         if crash is not None:

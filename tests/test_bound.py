@@ -175,6 +175,12 @@ def test_what_is_the_matter_and_where(bound, expr, case):
         assert note["where"]["x"][1] >= high - 1e-15
 
 
+def test_places_that_are_not_listed_are_counted(bound):
+    notes = bound("sum(abs(x - arange(30.)))", "x=0..29")["notes"]
+    assert [note["kind"] for note in notes[:12]] == ["kink"] * 12
+    assert notes[12]["text"] == "16 more places are not listed"
+
+
 # -- the command
 # ------------------------------------------------------------------------------------------------------------------
 

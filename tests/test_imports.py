@@ -56,12 +56,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tensors": ("tensors", "namespace", "graph", "ops", "errors", "spelling"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (
-        "exports", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
+        "exports", "spelling", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
         "graph", "ops", "errors",
         "notation", "inert",
     ),
-    "report": ("report", "storage", "characters", "errors", "notation", "inert"),
-    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "characters", "errors", "limits"),
+    "report": ("report", "storage", "characters", "errors", "notation", "inert", "spelling"),
+    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "characters", "errors", "limits", "spelling"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",

@@ -11,7 +11,7 @@ import pytest
 
 import gradcli
 from gradcli.ops.registry import find
-from gradcli.query import warnings
+from gradcli.query import derivatives
 
 PLANTED = [
     ("exp", "tanh(exp(x*y))", "x*y", "exp(x*y)", (1, 6, 14)),
@@ -44,8 +44,8 @@ def test_planted_mistake(name: str, text: str, node: str, made_by: str, place: A
 
 def test_a_wrong_product_is_a_mismatch(monkeypatch: pytest.MonkeyPatch, call_cli: Any) -> None:
     """A product that is off by a millionth is found, and exits with 1."""
-    right = warnings.jacobian
-    monkeypatch.setattr(warnings, "jacobian", lambda *arguments: right(*arguments) * 1.000001)
+    right = derivatives.jacobian
+    monkeypatch.setattr(derivatives, "jacobian", lambda *arguments: right(*arguments) * 1.000001)
     done = call_cli("eval", "x**3*y", "x=3", "y=2", "--hvp", "x=1", "--format", "jsonl")
     assert done.returncode == 1
     assert json.loads(done.stdout)["check"]["variables"]["x"]["verdict"] == "mismatch"

@@ -1,4 +1,4 @@
-"""How the program ends: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
+"""The end of the program: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
 and errors of our own.
 """
 
@@ -92,9 +92,8 @@ def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
     try:
         command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
-        command = (
-            FINE if end.code == 1 else end.code
-        )  # 1 is the framework's for a pipe that nobody reads any more
+        # 1 is the framework's for a pipe that nobody reads any more
+        command = FINE if end.code == 1 else end.code
     except Exception as error:
         if not hasattr(error, "format_message"):
             if type(error).__name__ == "Abort":
@@ -110,17 +109,14 @@ def _wrong_usage(error: Any) -> UsageError:
     said = error.format_message().removesuffix(".")
     listed = f"{error.ctx.command_path} --help lists what there is" if error.ctx else None
     is_unknown = type(error).__name__ == "NoSuchOption"
-    close = suggestion(error.option_name, _options_of(error)) if is_unknown else None
     if is_unknown:
+        options = (
+            name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
+        )
+        close = suggestion(error.option_name, options)
         said = f"no such option: {error.option_name}"
         listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
     return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
-
-
-def _options_of(error: Any) -> list[str]:
-    return [
-        name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
-    ]
 
 
 def _silence(stream: Any) -> None:

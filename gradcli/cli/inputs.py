@@ -25,8 +25,9 @@ from gradcli.files.npy import read_within
 from gradcli.files.option_table import refuse_together
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
-from gradcli.query.bindings import Programs, as_equation
+from gradcli.query.bindings import as_equation
 from gradcli.query.options import Options, names_of
+from gradcli.query.programs import Programs
 from gradcli.storage.whole_files import absolute, path_text
 
 if TYPE_CHECKING:
@@ -376,7 +377,6 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 # -- Ranges NAME=BEGIN..END
-# ----------------------------------------------------------------------------------------------
 
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
@@ -387,7 +387,6 @@ def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float
 
 
 # -- Values of options, and what they ask for
-# -----------------------------------------------------------------------------
 
 
 def limits_of(request: Request) -> Limits:
@@ -437,7 +436,6 @@ def kind_by_suffix(
 
 
 # -- What is computed, and what is refused: an option that has no effect beside the others
-# ----------
 
 
 def _refuse_nothing(request: Request) -> None:

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
-_ENDING = tuple(
+ENDING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 _PATIENCE = 1.0  # seconds in which everything ends in order
@@ -42,7 +42,7 @@ def take_over() -> None:
     """Handle the signals from now on to the end, in the main thread; those that whoever started us
     has ignored stay ignored.
     """
-    for number in _ENDING:
+    for number in ENDING:
         with suppress(ValueError):  # not the main thread
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, _handle)
@@ -116,9 +116,8 @@ def _raised_for(number: int) -> BaseException:
 
 
 def _end_at_once(number: int) -> NoReturn:
-    abandon = getattr(
-        sys.modules.get("gradcli.storage.whole_files"), "abandon", None
-    )  # which may be half imported
+    # which may be half imported
+    abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)
     if abandon is not None:
         abandon()
     if number == signal.SIGINT and not announce_once():
@@ -137,7 +136,7 @@ def _ignore() -> None:
     """The work is done: what comes from now on, while the interpreter puts its things away, changes
     nothing any more.
     """
-    for number in _ENDING:
+    for number in ENDING:
         with suppress(ValueError):
             if signal.getsignal(number) is _handle:
                 signal.signal(number, signal.SIG_IGN)

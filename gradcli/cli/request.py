@@ -190,9 +190,8 @@ class Request(Fixed):
     @classmethod
     def word_of(cls, name: str, on: bool = True) -> str:
         """Return an option as it is typed, to switch it on or off."""
-        first = (
-            cls.options()[name].__metadata__[0].default
-        )  # which is the first of the words that are declared
+        # which is the first of the words that are declared
+        first = cls.options()[name].__metadata__[0].default
         return (
             first.split("/")[0 if on else -1]
             if isinstance(first, str)
@@ -618,7 +617,7 @@ class CheckRequest(Request):
     ] = None
     adjoint: Annotated[
         str | None,
-        _code(help="The adjoint of a linear --function; an operator with rmatvec needs none."),
+        _code(help="The adjoint of a linear --function."),
     ] = None
     implicit: Annotated[
         str | None,

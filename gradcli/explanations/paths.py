@@ -21,7 +21,7 @@ from gradcli.errors import GradcliError, Source, Span
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.graph.sweep import contributions, depending, requiring, scale, scale_guarded, sweep
+from gradcli.graph.sweep import contributions, grad_nodes, scale, scale_guarded, sweep, varied_nodes
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.run import ProgramText, move_span
@@ -76,8 +76,8 @@ def record_sweep(
     bare  zero times infinity is NaN, as in PyTorch; else a zero cotangent contributes nothing
     """
     targets = set(wrt)
-    needed = depending([node for node in order if node.op is not detach], targets)
-    record = Recorded(order, needed, requiring(order, targets), scale if bare else scale_guarded)
+    needed = varied_nodes([node for node in order if node.op is not detach], targets)
+    record = Recorded(order, needed, grad_nodes(order, targets), scale if bare else scale_guarded)
 
     def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
         record.adjoints[node] = cotangent
@@ -165,9 +165,8 @@ def paths(
     root = same[record.order[-1]]
     order = [node for node in record.order if same[node] is node]
     edges = _edges(record, same)
-    targets = {
-        same.get(node, node): node for node in wrt
-    }  # what does not stand in the result has none
+    # what does not stand in the result has none
+    targets = {same.get(node, node): node for node in wrt}
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most
@@ -256,9 +255,8 @@ def _path(way: _Way, ids: Mapping[Expr, int]) -> Path:
 
 
 _SHORT = 200  # characters of a text that is always kept
-_ROOM = (
-    1 << 20
-)  # those of all longer ones together: each term of a long sum has all before it in its text
+# those of all longer ones together: each term of a long sum has all before it in its text
+_ROOM = 1 << 20
 
 
 class Place(NamedTuple):
@@ -400,9 +398,8 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
     for frame in scope.lowered:
         if frame.call is not None:
             caller, call = frame.call
-            for tree, result in zip(
-                frame.nodes, frame.results, strict=False
-            ):  # fewer results where lowering failed
+            # fewer results where lowering failed
+            for tree, result in zip(frame.nodes, frame.results, strict=False):
                 if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
                     called.setdefault(result, (caller.source, call.span))
     return called
@@ -430,9 +427,8 @@ def representatives(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr,
 
 
 _LARGEST = 40  # nodes of a formula that is shown
-_Made = tuple[
-    Expr | None, Expr | None, list[Expr | None]
-]  # the partial, what is passed back, and what stands for the operands
+# the partial, what is passed back, and what stands for the operands
+_Made = tuple[Expr | None, Expr | None, list[Expr | None]]
 
 
 @dataclass(eq=False, repr=False)
@@ -489,9 +485,7 @@ def edge_formulas(node: Expr, place: int, limits: Limits) -> _Made:
     """
     graph, op = Graph(limits), node.op
     assert op is not None
-    if op.outputs != 1 or any(
-        o is not None and o.op is not None and o.op.outputs != 1 for o in node.operands
-    ):
+    if op.outputs != 1 or any(o.op is not None and o.op.outputs != 1 for o in node.given_operands):
         return None, None, []  # several results at once have no text
     stand_ins = [None if o is None else _stand_in(graph, o, i) for i, o in enumerate(node.operands)]
     out = graph.apply(op, stand_ins, node.static)

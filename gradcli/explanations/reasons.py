@@ -226,23 +226,23 @@ def origin(entries: Entries, id: int) -> tuple[int, list[str]]:
     """The first operation that gives NaN, or else infinity, though its operands do not: in words,
     with those that its infinite operands are from.
     """
-    test = np.isnan if _has(np.isnan, entries.node(id)) else _infinite
+    test = np.isnan if _has(np.isnan, entries.node(id)) else is_infinite
     first = _lowest(entries, id, test)
     lines = [_origin_in_words(entries, first, test)]
     for operand in entries.operands(first):
-        if _has(_infinite, operand):
-            below = _lowest(entries, operand.id, _infinite)
-            lines.append(_origin_in_words(entries, below, _infinite))
+        if _has(is_infinite, operand):
+            below = _lowest(entries, operand.id, is_infinite)
+            lines.append(_origin_in_words(entries, below, is_infinite))
     return first, list(dict.fromkeys(lines))
 
 
-def _infinite(x: Any) -> Any:
+def is_infinite(x: Any) -> Any:
     return ~np.isfinite(x)
 
 
 def has_infinite(node: ExplainedNode) -> bool:
     """Return whether a node has an entry that is not finite."""
-    return _has(_infinite, node)
+    return _has(is_infinite, node)
 
 
 def _has(test: Any, node: ExplainedNode) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.characters import normalize
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import UsageError, did_you_mean
 from gradcli.explanations.reasons import (
     Edge,
     Entries,
@@ -18,6 +18,7 @@ from gradcli.explanations.reasons import (
     Reason,
     beyond_floats,
     has_infinite,
+    is_infinite,
     number_in_words,
     origin,
     stops,
@@ -83,7 +84,7 @@ def _repair(entries: Entries) -> tuple[str | None, list[str]]:
 
 
 def _way_back(
-    entries: Entries, is_bad: Callable[[Any], Any] = lambda x: ~np.isfinite(x)
+    entries: Entries, is_bad: Callable[[Any], Any] = is_infinite
 ) -> tuple[Contribution, Mask] | None:
     """From the entry towards the result, as long as what arrives is not finite (or NaN): the
     contribution that is so first, of an adjoint that is not.
@@ -92,9 +93,7 @@ def _way_back(
     found: tuple[Contribution, Mask] | None = None
     while True:
         parts = [part for part in entries.arrived.get(id, []) if not isinstance(part.passed, tuple)]
-        bad = [
-            part for part in parts if is_bad(np.broadcast_to(part.passed, mask.shape)[mask]).any()
-        ]
+        bad = [part for part in parts if is_bad(_at_entries(part, mask)).any()]
         if not bad:
             return found
         above = [(part, entries.above(part, mask)) for part in bad]
@@ -103,6 +102,11 @@ def _way_back(
         if isinstance(adjoint, tuple) or not is_bad(np.asarray(adjoint)[found[1]]).any():
             return found
         id, mask = found[0].node, found[1]
+
+
+def _at_entries(part: Contribution, mask: Mask) -> Any:
+    """Return what a contribution passes to the entries that are meant."""
+    return np.broadcast_to(part.passed, mask.shape)[mask]
 
 
 def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
@@ -357,11 +361,7 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
         seen.add(here)
         parts = entries.arrived.get(here, [])
         reasons = list(_dead_ends(entries, here, entry))
-        passed = [
-            np.broadcast_to(np.asarray(part.passed), entry.shape)[entry]
-            for part in parts
-            if not isinstance(part.passed, tuple)
-        ]
+        passed = [_at_entries(part, entry) for part in parts if not isinstance(part.passed, tuple)]
         if not all(np.isfinite(part).all() for part in passed):
             reasons = [Reason(here, None, _ZERO_TIMES_INFINITY)]
         elif any(np.any(part != 0) for part in passed):
@@ -393,8 +393,7 @@ def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
     parts = entries.arrived.get(id, [])
     yield from stops(entries, id, {part.node for part in parts})
     for part in parts:
-        passed = np.broadcast_to(np.asarray(part.passed), entry.shape)[entry]
-        if not np.any(passed) and _is_alive(
+        if not np.any(_at_entries(part, entry)) and _is_alive(
             entries.node(part.node).adjoint, entries.above(part, entry)
         ):
             yield Edge(entries, part, entry).reason()
@@ -451,8 +450,7 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
         if node is not None:
             return _not_asked(explanation, name, node.id)
         known = [*explanation.gradients, VALUE]
-        close = suggestion(name, known)
-        help = f"did you mean '{close}'?" if close else f"there are {', '.join(known[:20])}"
+        help = did_you_mean(name, known, f"there are {', '.join(known[:20])}")
         raise UsageError(f"'{name}' has no gradient here", help=help)
     whole = np.asarray(gradient.value)
     index = _index(index_text, whole, target)

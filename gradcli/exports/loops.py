@@ -24,9 +24,9 @@ from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import (
     LONGEST,
     NUMPY,
-    OPERATORS,
     called_functions,
     functions,
+    is_shared,
     number_text,
     operator_text,
     text_of,
@@ -46,6 +46,7 @@ from gradcli.inert import printable
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.plans.index_form import Axis, Item, Reader, fold_of
+from gradcli.spelling import words
 
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")
@@ -173,7 +174,6 @@ class Loops:
         return uses
 
     # -- lines
-    # -----------------------------------------------------------------------------------------------------
 
     def _add(self, line: str) -> None:
         self.lines.append("    " * self._depth + line)
@@ -241,7 +241,6 @@ class Loops:
         return _CALL.sub(lambda name: self.functions.get(name[1], name[1]), text)
 
     # -- results
-    # ---------------------------------------------------------------------------------------------------
 
     def result(self, node: Expr, pointer: str) -> None:
         """Fill an array that is handed in with a node's entries."""
@@ -274,7 +273,6 @@ class Loops:
         return total
 
     # -- items
-    # -----------------------------------------------------------------------------------------------------
 
     def write(self) -> None:
         for node in self.order:
@@ -331,14 +329,11 @@ class Loops:
         assert op is not None
         sources, targets = sources_of_entries(node, op), None
         zeros = np.arange(math.prod(node.shape))
-        copies: list[
-            tuple[Expr, np.ndarray, np.ndarray]
-        ] = []  # an operand, places of the result, and its own
+        # an operand, places of the result, and its own
+        copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []
         if sources is not None:
             begin, zeros = 1, np.flatnonzero(sources[0] == 0)
-            for operand, size in zip(
-                [o for o in node.operands if o is not None], sources[1], strict=True
-            ):
+            for operand, size in zip(node.given_operands, sources[1], strict=True):
                 own = np.flatnonzero((sources[0] >= begin) & (sources[0] < begin + size))
                 copies.append((operand, own, sources[0].ravel()[own] - begin))
                 begin += size
@@ -508,7 +503,7 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         if not op.elementwise:
             return op.axes is not None or _moves(node, op)
-        if (op.sign in OPERATORS and op.algebra != "chain") or op.algebra == "choice":
+        if is_shared(op) or op.algebra == "choice":
             return True
         if node.kind == "int":
             return False
@@ -525,16 +520,11 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
 # -- C99: a function of pointers to doubles, whose arrays are in C order -------------------------
 
 
-_RESERVED_IN_C = frozenset(
-    re.findall(
-        r"\w+",
-        """
+_RESERVED_IN_C = words("""
         auto break case char const continue default do double else enum extern float for goto if inline int long
         register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
         _Bool _Complex _Imaginary bool true false asm typeof free malloc main NAN INFINITY DBL_MAX NULL errno value k
-        """,
-    )
-)
+""")
 _ON_STACK = 4096  # entries of arrays that are no more than variables
 
 
@@ -558,8 +548,7 @@ class CFile:
 
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a file. Raises UnsupportedInTargetError."""
-        bodies = [self._function(subject) for subject in subjects]
-        code = "\n\n\n".join(bodies)
+        code = "\n\n\n".join(map(self._function, subjects))
         own = builtins("c.c.txt")
         available = {name: text for name, text in functions_in_c().items() if name not in own}
         library = [available[name] for name in called_functions(code, available)]
@@ -616,17 +605,12 @@ def _inert(text: str) -> str:
 # -- JavaScript: a module whose function takes and gives nested arrays ---------------------------
 
 
-_RESERVED_IN_JAVASCRIPT = frozenset(
-    re.findall(
-        r"\w+",
-        """
+_RESERVED_IN_JAVASCRIPT = words("""
         await break case catch class const continue debugger default delete do else enum export extends false finally
         for function if implements import in instanceof interface let new null package private protected public return
         static super switch this throw true try typeof var void while with yield arguments eval undefined NaN Infinity
         Math Number Object Array flat nested value grad
-        """,
-    )
-)
+""")
 _FLAT = """function flat(x) { // the entries of a nested array in order
     return Array.isArray(x) ? x.flat(Infinity) : Array.from(x);
 }"""
@@ -676,8 +660,7 @@ class JavaScriptModule:
 
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a module. Raises UnsupportedInTargetError."""
-        bodies = [self._function(subject) for subject in subjects]
-        code = "\n\n\n".join(bodies)
+        code = "\n\n\n".join(map(self._function, subjects))
         available = _library()
         library = [available[name] for name in called_functions(code, available)]
         made = [

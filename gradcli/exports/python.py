@@ -25,6 +25,7 @@ from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
 from gradcli.ops.writing import OfSciPy
+from gradcli.spelling import words
 
 # -- A graph as statements of a language of expressions: text as one more domain in which a graph
 # is interpreted.
@@ -34,7 +35,7 @@ from gradcli.ops.writing import OfSciPy
 
 
 LONGEST = 72  # characters of an expression that is not given a name of its own
-OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=")  # that all languages here share
+_OPERATORS = words("+ - * / < <= > >= == !=")  # that all languages here share
 
 
 class Statements(Transcription[Any]):
@@ -49,9 +50,7 @@ class Statements(Transcription[Any]):
     ) -> None:
         self.names, self.labels, self.leaves = names, labels, leaves
         self.order = reachable(roots)
-        self.uses = Counter(
-            operand for node in self.order for operand in node.operands if operand is not None
-        )
+        self.uses = Counter(operand for node in self.order for operand in node.given_operands)
         self.uses.update(roots)
         self.lines: list[str] = []
         self.roots = list(roots)
@@ -62,7 +61,6 @@ class Statements(Transcription[Any]):
         return [table[root][0] for root in self.roots]
 
     # -- what nodes are
-    # -------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Piece:
         return Piece((self.leaves[node], ATOM))
@@ -115,7 +113,6 @@ class Statements(Transcription[Any]):
         return Piece((name, ATOM))
 
     # -- what languages differ in
-    # ---------------------------------------------------------------------------------
 
     def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
         raise NotImplementedError
@@ -134,10 +131,15 @@ def number_text(value: float, nan: str, infinity: str) -> str:
     return nan if value != value else "-" * (value < 0) + infinity
 
 
+def is_shared(op: Op) -> bool:
+    """Return whether all languages write an operation by the same sign."""
+    return op.sign in _OPERATORS and op.algebra != "chain"
+
+
 def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
     """An operation by its sign, where all languages have that."""
     sign = op.sign
-    if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
+    if is_shared(op) and len(operands) == 2:
         binding = BINDING[sign]
         return Piece(
             (
@@ -247,7 +249,6 @@ class PythonModule:
         return "\n".join(lines)
 
     # -- what libraries differ in
-    # ---------------------------------------------------------------------------------
 
     @property
     def reserved_names(self) -> set[str]:
@@ -271,7 +272,7 @@ class PythonModule:
 
 def is_operator(op: Op) -> bool:
     """Return whether Python writes an operation by a sign."""
-    return (op.sign in OPERATORS and op.algebra != "chain") or op.sign == "**"
+    return is_shared(op) or op.sign == "**"
 
 
 def quote(name: str) -> str:
@@ -288,6 +289,8 @@ def docstring(lines: Sequence[str]) -> list[str]:
 # have nearly the same names.
 
 
+# names that modules import, or whose meaning in Python they rely on
+_IMPORTED = words("_tensor np numpy special linalg torch jax jnp float range list tuple slice")
 _CALL = re.compile(r"(?<![\w.])(np|special|linalg)\.(\w+)")
 _LACKS = re.compile("^# lacks (.*)$", re.MULTILINE)
 
@@ -326,27 +329,7 @@ class ArrayTarget(PythonModule):
 
     @property
     def reserved_names(self) -> set[str]:
-        return (
-            super().reserved_names
-            | self._functions.keys()
-            | {
-                *[
-                    "_tensor",
-                    "np",
-                    "numpy",
-                    "special",
-                    "linalg",
-                    "torch",
-                    "jax",
-                    "jnp",
-                    "float",
-                    "range",
-                    "list",
-                    "tuple",
-                    "slice",
-                ]
-            }
-        )
+        return super().reserved_names | self._functions.keys() | _IMPORTED
 
     def template(
         self, op: Op, given: Sequence[bool], shapes: Sequence[Any], static: Mapping[str, Any]
@@ -474,9 +457,8 @@ JAX = ArrayTarget(
 )  # fmt: skip
 
 
-_NUMBER = re.compile(
-    r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z"
-)  # which functions of PyTorch do not take
+# which functions of PyTorch do not take
+_NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")
 
 
 class _Text(Statements):
@@ -528,7 +510,7 @@ class _Text(Statements):
 # imported when it is asked for.
 
 
-TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "sympy")
+TARGETS = words("latex numpy torch jax c javascript sympy")
 ALIASES = {"js": "javascript"}
 SUFFIXES = {
     ".py": ("numpy", "torch", "jax", "sympy"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,26 +16,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.characters import is_number, normalize
-from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, suggestion
+from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, did_you_mean
 from gradcli.files.arrays import array_of, load_array, parse_array
 from gradcli.files.option_table import option_value
 from gradcli.limits import Limits
+from gradcli.spelling import words
 
-FIELDS = (
-    "id",
-    "expr",
-    "at",
-    "wrt",
-    "seed",
-    "expect",
-    "meta",
-    "skip",
-    "xfail",
-    "rtol",
-    "atol",
-    "dialect",
-)
-_PART_OF_IDENTITY = ("expect", "at", "seed", "wrt", "dialect")
+FIELDS = words("id expr at wrt seed expect meta skip xfail rtol atol dialect")
+_PART_OF_IDENTITY = words("expect at seed wrt dialect")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LONGEST = 100_000  # characters of a list of constant expressions
 _DEEPEST = 64  # levels of what is copied as it is
@@ -51,9 +39,8 @@ class ClaimInput:
     text: str | None = None
     numbers: Any = None
     formula: bool = False  # the text is a formula although it mentions no name
-    around: int | None = (
-        0  # which points around the values a formula is tried at, too; None for none
-    )
+    # which points around the values a formula is tried at, too; None for none
+    around: int | None = 0
 
 
 @dataclass(eq=False)
@@ -103,7 +90,7 @@ def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
 
 
 def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputRecord:
-    refuse_unknown(data, FIELDS, "a record", 'names of your own go under "meta"')
+    refuse_unknown(data, FIELDS, "a record", '; names of your own go under "meta"')
     expr = data.get("expr")
     if not isinstance(expr, str):
         raise InputError(
@@ -124,20 +111,13 @@ def _bindings_of(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_unknown(
-    data: dict[str, Any], fields: tuple[str, ...], what: str, otherwise: str | None = None
+    data: dict[str, Any], fields: Collection[str], what: str, otherwise: str = ""
 ) -> None:
     """Raise UnknownFieldError for the first name that is none of the fields."""
     for name in data:
         if name not in fields:
-            close = suggestion(name, list(fields), cutoff=0.7)
-            listed = f"it has {', '.join(fields)}"
-            help = (
-                f"did you mean '{close}'?"
-                if close
-                else f"{listed}; {otherwise}"
-                if otherwise
-                else listed
-            )
+            listed = f"it has {', '.join(fields)}{otherwise}"
+            help = did_you_mean(name, fields, listed, cutoff=0.7)
             raise UnknownFieldError(f"{what} has no field '{name}'", help=help)
 
 

@@ -95,9 +95,8 @@ def unreadable(error: Exception, name: str) -> InputError:
         return InputError(f"there is no file '{name}'")
     if isinstance(error, IsADirectoryError):
         return InputError(f"'{name}' is a folder, not a file")
-    if (
-        isinstance(error, RuntimeError) or getattr(error, "errno", None) == errno.ELOOP
-    ):  # a RuntimeError: of `Path.resolve` before Python 3.13
+    # a RuntimeError: of `Path.resolve` before Python 3.13
+    if isinstance(error, RuntimeError) or getattr(error, "errno", None) == errno.ELOOP:
         return InputError(f"'{name}' is a link that leads back to itself")
     return InputError(
         f"cannot read '{name}': "

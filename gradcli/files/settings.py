@@ -13,7 +13,6 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from gradcli.files.option_table import VALUES, option_value
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import absolute, here, path_text
 
-VERDICTS = tuple(v.word for v in Verdict)
 NOTHING = "none"  # what stands for no verdict at all
 NAME = "pyproject.toml"
 _LARGEST = 1 << 20  # bytes of a file
@@ -69,21 +67,6 @@ class FunctionSetting:
         return self.id or self.function
 
 
-def line_of_function(function: FunctionSetting, path: Path | None) -> int:
-    """The line of the settings that names a function."""
-    lines: list[str] = []
-    with suppress(OSError, ValueError):
-        lines = [] if path is None else path.read_text("utf-8-sig").split("\n")
-    return next(
-        (
-            number
-            for number, line in enumerate(lines, 1)
-            if f'"{function.name}"' in line or f"'{function.name}'" in line
-        ),
-        1,
-    )
-
-
 @dataclass(frozen=True)
 class Settings:
     """Settings that are said of the files below a folder; None is what nobody says."""
@@ -104,9 +87,8 @@ class Settings:
     budget: float | None = None  # this and the next two are about a whole run, too
     baseline: str | None = None
     files: tuple[str, ...] | None = None  # what is checked where nothing is named
-    functions: tuple[FunctionSetting, ...] | None = (
-        None  # what is checked where functions are asked for
-    )
+    # what is checked where functions are asked for
+    functions: tuple[FunctionSetting, ...] | None = None
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""
@@ -289,7 +271,7 @@ def verdicts(what: str, words: list[str]) -> tuple[str, ...]:
         raise UsageError(
             f"{what}: '{NOTHING}' stands alone", help=f"write {NOTHING}, or the verdicts"
         )
-    return tuple(one_of(what, word, VERDICTS) for word in found)
+    return tuple(one_of(what, word, Verdict) for word in found)
 
 
 # -- ``[[tool.gradcli.functions]]``: Python functions whose gradients are checked, each named once,

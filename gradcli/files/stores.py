@@ -50,6 +50,10 @@ class Store:
         with _reading(self.name):
             return self._read(region)
 
+    def _hold(self, array: Any, name: str) -> None:
+        self.array, self.name = array, name
+        self.shape, self.dtype = tuple(array.shape), _real(array.dtype, name)
+
     def _read(self, region: Region) -> np.ndarray:
         return np.array(self.array[region])
 
@@ -143,7 +147,6 @@ def _without_chunks(shape: Sequence[int], dtype: np.dtype[Any]) -> tuple[int, ..
 
 
 # -- Zarr
-# ----------------------------------------------------------------------------------------------------------------
 
 
 class _Zarr(Store):
@@ -168,8 +171,7 @@ class _Zarr(Store):
             raise npy.has_no_parts(name)
         if "pickle" in repr({**found.metadata.to_dict(), "attributes": None}).lower():
             raise InputError(f"cannot read '{name}': its codec unpickles, which may run anything")
-        self.array, self.name = found, name
-        self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
+        self._hold(found, name)
         shards = getattr(found, "shards", None)
         self.chunks = tuple(
             min(c, max(n, 1)) for c, n in zip(shards or found.chunks, self.shape, strict=True)
@@ -185,7 +187,6 @@ def _arrays_of(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 # -- HDF5
-# ----------------------------------------------------------------------------------------------------------------
 
 
 class _HDF5(Store):
@@ -207,15 +208,13 @@ class _HDF5(Store):
         found = self.file[key]
         if found.is_virtual or found.external:
             raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
-        self.array, self.name = found, name
-        self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
+        self._hold(found, name)
         self.chunks = (
             tuple(found.chunks) if found.chunks else _without_chunks(self.shape, self.dtype)
         )
 
 
 # -- Parquet
-# -------------------------------------------------------------------------------------------------------------
 
 
 class _Parquet(Store):
@@ -262,7 +261,6 @@ class _Parquet(Store):
 
 
 # -- NumPy
-# ---------------------------------------------------------------------------------------------------------------
 
 
 class _Npy(Store):
@@ -335,9 +333,8 @@ class Sink:
                 place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks)
             )
         if self.suffix in CHUNKED:
-            library(
-                {".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix
-            )  # missing now, not at the end
+            # missing now, not at the end
+            library({".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix)
         place = str(self.folder / "data.npy")
         mapped = np.lib.format.open_memmap(place, "w+", dtype, shape)
         with open(place, "r+b") as file:

@@ -26,9 +26,8 @@ from gradcli.tensors.transforms.vectorizing import map_ends
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
 NOTHING: Mapping[str, Any] = {}
-Make = Callable[
-    [str, Any, np.ndarray], Any
-]  # what a function is called with: for which name, what stood there, and the numbers
+# what a function is called with: for which name, what stood there, and the numbers
+Make = Callable[[str, Any, np.ndarray], Any]
 
 
 class Leaf(NamedTuple):
@@ -74,7 +73,7 @@ def _is_float(kind: np.dtype[Any]) -> bool:
     return kind.kind == "f" or is_bfloat16(kind)
 
 
-def rebuilt(name: str, value: Any, floats: Mapping[str, np.ndarray], make: Make) -> Any:
+def copy_with(name: str, value: Any, floats: Mapping[str, np.ndarray], make: Make) -> Any:
     """Return a copy of a structure with these numbers in it; arrays are made by ``make``.
 
     Nothing in it is shared with the original, which code that writes into its arguments must not
@@ -83,9 +82,11 @@ def rebuilt(name: str, value: Any, floats: Mapping[str, np.ndarray], make: Make)
     if name in floats:
         return make(name, value, floats[name])
     if isinstance(value, Mapping):
-        return {key: rebuilt(f"{name}[{key!r}]", part, floats, make) for key, part in value.items()}
+        return {
+            key: copy_with(f"{name}[{key!r}]", part, floats, make) for key, part in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        parts = [rebuilt(f"{name}[{i}]", part, floats, make) for i, part in enumerate(value)]
+        parts = [copy_with(f"{name}[{i}]", part, floats, make) for i, part in enumerate(value)]
         if isinstance(value, list):
             return parts
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -396,9 +397,8 @@ class Parameters:
             )
         self.module, self.dtype = module, dtype
         tensors = [*module.parameters(), *module.buffers()]
-        slots: dict[int, list[Slot]] = {
-            id(tensor): [] for tensor in tensors
-        }  # several of what modules share
+        # several of what modules share
+        slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}
         for owner in module.modules():
             for table in (
                 vars(owner),
@@ -520,17 +520,16 @@ class Subject:
 
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return parts_of(
-                self.function(
-                    *(rebuilt(name, value, numbers, make) for name, value in self.arguments.items())
-                )
-            )
+            return parts_of(self.function(*self.arguments_with(numbers, make).values()))
 
     def copies(self) -> dict[str, Any]:
         """Return the arguments as the function takes them, for code that may write into them."""
+        return self.arguments_with(self.floats, self.make)
+
+    def arguments_with(self, floats: Mapping[str, np.ndarray], make: Make) -> dict[str, Any]:
+        """Return copies of the arguments with these numbers in them, made by ``make``."""
         return {
-            name: rebuilt(name, value, self.floats, self.make)
-            for name, value in self.arguments.items()
+            name: copy_with(name, value, floats, make) for name, value in self.arguments.items()
         }
 
     def direction(self, random: np.random.Generator) -> Floats:

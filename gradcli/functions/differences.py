@@ -24,9 +24,9 @@ from gradcli.functions.arguments import (
     Make,
     Seeds,
     Subject,
+    copy_with,
     parts_of,
     real,
-    rebuilt,
 )
 from gradcli.functions.calls import by_names
 from gradcli.functions.precision import epsilon_of
@@ -48,9 +48,8 @@ _PLENTY, _SURE = (
 )  # relative errors of an estimate and of its confirmation, which need no further scales
 _BESIDE = 2.0  # ulps
 _FINE = 1e-5  # of a scale: steps that leave of a smooth function its slope only
-_STEEPER = (
-    3  # how much steeper finer difference quotients are where the coarser have missed something
-)
+# how much steeper finer difference quotients are where the coarser have missed something
+_STEEPER = 3
 _SEEN = 0.01  # of a kink, the error up to which it is one
 _FINEST = 1e-300  # scale, of which steps are numbers
 # of the coarsest scale: one at which a function that does not move is flat, and not rounded
@@ -76,9 +75,8 @@ class Slope:
     scale: float = 0.0
     variation: float = 0.0  # the largest difference quotient to one side
     flat: bool = False  # nothing moved
-    zero: bool = (
-        False  # nothing moved, at a value that is exactly 0: no rounding of it hides a slope
-    )
+    # nothing moved, at a value that is exactly 0: no rounding of it hides a slope
+    zero: bool = False
     sides: tuple[float, float] | None = None
     others: tuple[float, ...] = ()  # what finer scales say, none of them for sure
     source: str = "differences"
@@ -140,9 +138,8 @@ def slope(
     if not lively:
         return min(found, key=lambda s: s.error, default=Slope(math.nan, math.inf))
     best = min(lively, key=lambda s: s.error)
-    if found[-1].flat and best.error > _CREDIBLE * abs(
-        best.value
-    ):  # a plain, with something far off that moves
+    # a plain, with something far off that moves
+    if found[-1].flat and best.error > _CREDIBLE * abs(best.value):
         plain = next(i for i in range(len(found)) if all(s.flat for s in found[i:]))
         if found[plain].scale >= _WIDE * found[0].scale:
             return found[plain]
@@ -219,9 +216,8 @@ class _Line:
         self.moves = np.zeros(self.base.shape, bool)  # the terms that depend on the step
         self.samples: list[_Sample] = []
         again = [self._terms(0.0) - self.base for _ in range(2)]
-        self.noise = 4 * max(
-            float(np.abs(part).sum()) for part in again
-        )  # of a function that is not the same twice
+        # of a function that is not the same twice
+        self.noise = 4 * max(float(np.abs(part).sum()) for part in again)
 
     def _terms(self, step: float) -> np.ndarray:
         return np.ravel(np.asarray(self.function(step), float))
@@ -435,13 +431,7 @@ def along(subject: Subject, directions: Floats) -> Subject:
         return make
 
     def function(step: Any) -> Any:
-        make = move(step)
-        return subject.function(
-            *(
-                rebuilt(name, value, subject.floats, make)
-                for name, value in subject.arguments.items()
-            )
-        )
+        return subject.function(*subject.arguments_with(subject.floats, move(step)).values())
 
     fewest = max((x.dtype for x in subject.floats.values()), key=epsilon_of)
     return Subject(function, {JVP: np.zeros((), fewest)}, [JVP], subject.make)
@@ -455,7 +445,7 @@ def claimed_jvps(subject: Subject, jvp: Callable[..., Any], directions: Floats) 
     """
     given = subject.copies()
     tangents = [
-        rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt
+        copy_with(name, subject.arguments[name], directions, subject.make) for name in subject.wrt
     ]
     found = [
         real(part, "the JVP must give")

@@ -50,7 +50,6 @@ def framework(name: str) -> Framework:
 
 
 # -- PyTorch
-# ------------------------------------------------------------------------------------------------------
 
 
 def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
@@ -58,7 +57,7 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     leaves = {name: to_torch(x).requires_grad_() for name, x in subject.floats.items()}
     result = subject(instead=leaves)
     pairs = [
-        (part, _seed_like(torch, part, seed))
+        (part, torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape))
         for part, seed in zip(result, seeds, strict=True)
         if _requires_grad(part)
     ]
@@ -104,12 +103,7 @@ def _requires_grad(part: Any) -> bool:
     return bool(getattr(part, "requires_grad", False))
 
 
-def _seed_like(torch: Any, part: Any, seed: np.ndarray) -> Any:
-    return torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape)
-
-
 # -- JAX
-# ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -124,10 +118,6 @@ def _doubles() -> Iterator[None]:
         yield
     finally:
         config.update("jax_enable_x64", before)
-
-
-def _jax_array(name: str, value: Any, numbers: np.ndarray) -> Any:
-    return import_module("jax.numpy").asarray(numbers)
 
 
 def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
@@ -167,7 +157,6 @@ def _like_floats(subject: Subject, numbers: Floats) -> dict[str, Any]:
 
 
 # -- HIPS/autograd
-# ------------------------------------------------------------------------------------------------
 
 
 def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
@@ -197,7 +186,13 @@ FRAMEWORKS = {
     "torch": Framework(
         "torch", lambda *given: to_torch(given[-1]), _by_torch, push=_pushed_by_torch
     ),
-    "jax": Framework("jax", _jax_array, _by_jax, _doubles, _pushed_by_jax),
+    "jax": Framework(
+        "jax",
+        lambda *given: import_module("jax.numpy").asarray(given[-1]),
+        _by_jax,
+        _doubles,
+        _pushed_by_jax,
+    ),
     "autograd": Framework("autograd", as_given, _by_autograd),
 }
 FORWARD = tuple(name for name, found in FRAMEWORKS.items() if found.push is not None)

@@ -14,15 +14,11 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+from gradcli.spelling import words
+
 _OWN = f"{Path(__file__).parent.parent}{os.sep}"
-_LIBRARIES = (
-    "numpy",
-    "scipy",
-    "torch",
-    "jax",
-    "jaxlib",
-    "autograd",
-)  # which the functions that are asked about are written with
+# with which the functions that are asked about are written
+_LIBRARIES = words("numpy scipy torch jax jaxlib autograd")
 
 
 def _folders_of(*names: str) -> tuple[str, ...]:
@@ -121,9 +117,8 @@ def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
     """
     if not linecache.getline(code.co_filename, line).strip():
         return None
-    first, last, begin, end = next(
-        islice(code.co_positions(), instruction // 2, None), (None,) * 4
-    )  # an instruction has two bytes
+    # an instruction has two bytes
+    first, last, begin, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     span = (begin, end) if first == last == line and begin is not None and end is not None else None
     return Place(code.co_filename, line, span)
 

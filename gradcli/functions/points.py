@@ -15,9 +15,8 @@ from gradcli.report.verdicts import Check, Verdict
 from gradcli.tensors.core.dtypes import as_numbers
 
 Arguments = Mapping[str, Any]
-Ask = Callable[
-    [Arguments], tuple[Check, Any]
-]  # the verdict at some arguments, and the function's value there
+# the verdict at some arguments, and the function's value there
+Ask = Callable[[Arguments], tuple[Check, Any]]
 _OUTSIDE = 10  # points outside of the domain that are passed over, for each that is asked for
 _MOST = 40  # cases that are tried
 _DECIMALS = (0, 1, 2)
@@ -128,22 +127,16 @@ def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Argume
 
 def _shorter(arguments: Arguments) -> Iterator[Arguments]:
     """Arguments of which every axis of a certain length is cut: arrays that go together stay so."""
-    for length in reversed(lengths_of(arguments)):
+    lengths = {
+        n
+        for value in arguments.values()
+        if isinstance(value, np.ndarray)
+        for n in value.shape
+        if n > 1
+    }
+    for length in sorted(lengths, reverse=True):
         for kept in sorted({1, 2, length // 2} - {0, length}):
             yield {name: cut(value, {length: kept}) for name, value in arguments.items()}
-
-
-def lengths_of(arguments: Arguments) -> list[int]:
-    """The lengths of axes, above 1."""
-    return sorted(
-        {
-            n
-            for value in arguments.values()
-            if isinstance(value, np.ndarray)
-            for n in value.shape
-            if n > 1
-        }
-    )
 
 
 def cut(value: Any, lengths: Mapping[int, int]) -> Any:
@@ -160,9 +153,8 @@ def _rounder(arguments: Arguments) -> Iterator[Arguments]:
         if is_number(value):
             for decimals in _DECIMALS:
                 array = np.asarray(value)
-                rounded = (np.round(array.astype(float), decimals) + 0.0).astype(
-                    array.dtype
-                )  # no negative zeros
+                # no negative zeros
+                rounded = (np.round(array.astype(float), decimals) + 0.0).astype(array.dtype)
                 if not np.array_equal(rounded, value):
                     yield {
                         **arguments,

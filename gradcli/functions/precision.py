@@ -30,13 +30,12 @@ from gradcli.check.rounding import (
     Carried,
     Names,
     is_float,
-    plus,
     roots_each_way,
 )
-from gradcli.functions.arguments import Subject, as_given, leaves_of, rebuilt
+from gradcli.functions.arguments import Subject, as_given, leaves_of
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import contributions, depending, scale_guarded, sweep
+from gradcli.graph.sweep import contributions, plus, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.ops.special import gamma
@@ -73,9 +72,8 @@ class Moved(Carried):
         self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
 
     def is_zero(self) -> bool:
-        return not np.any(self.value) and not np.any(
-            self.moved
-        )  # what is zero by luck is moved, too
+        # what is zero by luck is moved, too
+        return not np.any(self.value) and not np.any(self.moved)
 
 
 class Stochastic(Arithmetic):
@@ -120,16 +118,14 @@ class Stochastic(Arithmetic):
         )
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        if (
-            self.narrow and op.definition is not None and not op.elementwise and not op.public
-        ):  # each operation of its definition rounds
+        # each operation of its definition rounds
+        if self.narrow and op.definition is not None and not op.elementwise and not op.public:
             return op.definition(*operands, **static)
         values = [o.value if isinstance(o, Moved) else o for o in operands]
         out = op.forward(*values, **static)
         noise = self._own_rounding(op, out, values, static)
-        decides = (
-            not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"
-        )  # what is near a limit may be decided otherwise
+        # what is near a limit may be decided otherwise
+        decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"
         there = op.forward(*map(self._apart if decides else self._move, operands), **static)
         if isinstance(out, tuple):
             return tuple(map(self._round, out, there, noise))
@@ -190,9 +186,8 @@ class _Passing(Domain[Moved]):
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
         unit = self.arithmetic.unit
-        off = (
-            unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
-        )  # unless the format has it
+        # unless the format has it
+        off = unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
         return self.arithmetic._round(value, value, off if np.any(off) else None)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
@@ -221,7 +216,7 @@ def reaches(
     """Return how far rounding may take each gradient of a number that is computed in a format."""
     arithmetic = Stochastic(kind)
     order = reachable([root])
-    needed = depending(order, set(wrt.values()))
+    needed = varied_nodes(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
     targets, forwards = set(wrt.values()), list[dict[Expr, Any]]()
     with np.errstate(all="ignore"):
@@ -513,12 +508,7 @@ def widen(subject: Subject) -> Subject:
         for name, value in subject.arguments.items()
         for leaf in leaves_of(name, value)
     }
-    return replace(
-        subject,
-        arguments={
-            name: rebuilt(name, value, wide, as_given) for name, value in subject.arguments.items()
-        },
-    )
+    return replace(subject, arguments=subject.arguments_with(wide, as_given))
 
 
 def _share(room: np.ndarray, size: np.ndarray) -> float:

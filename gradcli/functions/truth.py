@@ -123,9 +123,8 @@ class Truth:
         found = by_differences(self._wide, name, seeds, said, rtol, self.atol, self.widest)
         if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
             return found
-        own = by_differences(
-            self.subject, name, seeds, said, rtol, self.atol
-        )  # it may compute in few bits, whatever it is given
+        # it may compute in few bits, whatever it is given
+        own = by_differences(self.subject, name, seeds, said, rtol, self.atol)
         return found if own.verdict is Verdict.UNDETERMINED else own
 
     @cached_property
@@ -159,7 +158,7 @@ class Truth:
         taken = [
             operand for node in reachable(self.exact.results)
             if node.op is not None and not node.op.elementwise and not node.op.linear
-            for operand in node.operands if operand is not None and not operand.is_constant
+            for operand in node.given_operands if not operand.is_constant
         ]  # fmt: skip
         arrays = [
             np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)

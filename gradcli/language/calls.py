@@ -19,6 +19,7 @@ from gradcli.errors import (
     Span,
     TypeMismatchError,
     UnknownNameError,
+    did_you_mean,
     suggestion,
 )
 from gradcli.graph import transforms
@@ -46,7 +47,6 @@ from gradcli.ops.text import Expansion, calls_in, expand_call
 from gradcli.spelling import words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
-# ----------------------
 
 
 DERIVATIVES = {  # what they take, and the transformations that they are
@@ -159,8 +159,7 @@ def close_to(name: str) -> str | None:
 
 def suggest_name(name: str) -> str | None:
     """The help of an error about a name that is no function, where one is close to it."""
-    close = close_to(name)
-    return f"did you mean '{close}'?" if close else None
+    return did_you_mean(name, all_names())
 
 
 @cache
@@ -193,9 +192,8 @@ def operation(name: str) -> Op | None:
 # -- What to say of a name that has no value, or is no function, where one is wanted -------------
 
 
-_OF_PROGRAMS = words(
-    "model net network module criterion"
-)  # what programs call by names of their own, near to those of functions
+# what programs call by names of their own, near to those of functions
+_OF_PROGRAMS = words("model net network module criterion")
 _PAIR = 2
 _IMAGINARY = frozenset("ijIJ")
 _DEGREES = words("deg degree degrees")
@@ -219,8 +217,8 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     parts = split_glued(name, scope.names) if name not in scope.functions else None
     if parts is not None:
         return two_readings(name, parts)
-    message, close = f"no value for '{name}'", suggestion(name, scope.names)
-    help = f"did you mean '{close}'?" if close else f"give it one: {name}=1"
+    message = f"no value for '{name}'"
+    help = did_you_mean(name, scope.names, f"give it one: {name}=1")
     places = range(1, len(name) if len(name) <= _LONGEST else 0)
     inner = next((i for i in places if name[i:] in scope.names and is_function(name[:i])), None)
     if name in _DEGREES:
@@ -418,11 +416,10 @@ class Instance(Thing):
                 f"{of.name}.{name} draws at random, which has no derivative here",
                 help="give the numbers that were drawn a name: eps=[0.3, -1.2]",
             )
-        close = suggestion(name, [*of.methods])
         known = ", ".join(method for method in of.methods if method != CALL)
         raise UnknownNameError(
             f"{of.name} has no '{name}' here",
-            help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None,
+            help=did_you_mean(name, of.methods, f"it has {known}" if known else None),
         )
 
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -27,9 +27,8 @@ class Coercion:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.graph = scope.graph
-        self.static_uses: dict[
-            StaticUse, None
-        ] = {}  # of the last expression, and of the names that it mentions
+        # of the last expression, and of the names that it mentions
+        self.static_uses: dict[StaticUse, None] = {}
 
     @property
     def random(self) -> np.random.Generator:

@@ -275,7 +275,6 @@ def randperm(builder: Builder, n: Any) -> Expr:
 
 
 # -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)``
-# --------
 
 
 _WHOLE = words("int64 int32 long int")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from gradcli.errors import AmbiguousError, ParseError, Source, Span, suggestion
+from gradcli.errors import AmbiguousError, ParseError, Source, Span, did_you_mean
 from gradcli.language.python_hints import modules_imported, names_bound
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
@@ -40,10 +40,8 @@ class Evidence:
 
     def __init__(self, roots: Mapping[str, str] = ROOTS) -> None:
         self.prefixes: dict[str, int] = {}
-        self.constants: dict[
-            str, int
-            # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
-        ] = {}
+        # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
+        self.constants: dict[str, int] = {}
         self.imports: dict[str, int] = {}
         self.methods: dict[str, int] = {}
         self.asked: str | None = None  # by a comment
@@ -103,19 +101,16 @@ class Dialect:
         self.asked: str | None = None  # by an option
         self.usual: str | None = None  # by a project's settings
         self.seen = Evidence()
-        self.decided: str | None = (
-            None  # what has decided a call of the statement that is being run
-        )
+        # what has decided a call of the statement that is being run
+        self.decided: str | None = None
         self.conflict: str | None = None  # what is wrong with the line that has just come
         self._guesses: dict[Call, Guess] = {}  # in a stream
-        self._rest: Callable[[], Iterable[Source]] | None = (
-            None  # gives the lines to come; without it, nothing is known of them
-        )
+        # gives the lines to come; without it, nothing is known of them
+        self._rest: Callable[[], Iterable[Source]] | None = None
         self._costly = False
         self._complete = False
 
     # -- what is read
-    # -----------------------------------------------------------------------------------------------------------
 
     def foresee(self, rest: Callable[[], Iterable[Source]], costly: bool = False) -> None:
         """The lines to come can be had when they are needed; at a cost, if they are those of a file
@@ -173,7 +168,6 @@ class Dialect:
         return self.seen
 
     # -- what is decided
-    # --------------------------------------------------------------------------------------------------------
 
     def of(self, call: Call, own: Evidence, line: int) -> str | None:
         """The dialect by which a call is read.
@@ -271,7 +265,6 @@ def unknown_dialect(source: Source) -> ParseError | None:
     match = COMMENT.search(source.text)
     if match is None or match[1] in DIALECTS or source.text[: match.start()].count("'") % 2:
         return None
-    close = suggestion(match[1], list(DIALECTS))
-    help = f"did you mean '{close}'?" if close else f"write one of {', '.join(DIALECTS)}"
+    help = did_you_mean(match[1], DIALECTS, f"write one of {', '.join(DIALECTS)}")
     span = Span(match.start(1), max(match.end(1), match.start(1) + 1))
     return ParseError(f"unknown dialect '{match[1]}'", span=span, source=source, help=help)

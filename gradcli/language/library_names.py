@@ -265,7 +265,7 @@ _FORMATS = words("contiguous_format preserve_format channels_last strided")
 
 
 def divergence(builder: Builder, p: Any, q: Any) -> Any:
-    """How far a distribution is from another one.
+    """The divergence of a distribution from another one.
 
     Raises ArgumentError for pairs of which there is no formula.
     """
@@ -282,7 +282,6 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
 
 
 # -- What libraries have beside the catalogue
-# -------------------------------------------------------
 
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **SHARED,
@@ -347,7 +346,7 @@ _REFUSED = {  # with what is to be written
     **dict.fromkeys(("mgrid", "ogrid"), "write np.arange(3)[:, None] and np.arange(2)"),
     "diag_indices": "write np.diagonal(A)",
     "unravel_index": "write np.ravel(A)[np.argmax(A)]",
-    "wofz": "write exp(-x**2) and 2/sqrt(pi)*dawsn(x) for its two parts",
+    "wofz": "write exp(-x**2) for its real part, 2*dawsn(x)/sqrt(pi) for its imaginary part",
 }
 
 

@@ -70,21 +70,17 @@ class Lowering(Reading):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
-        self.statement: Statement | None = (
-            None  # that is being run; None for what stands outside of the program
-        )
-        self.read: Expression | None = (
-            None  # the last expression, as it is read where names have their meanings
-        )
+        # that is being run; None for what stands outside of the program
+        self.statement: Statement | None = None
+        # the last expression, as it is read where names have their meanings
+        self.read: Expression | None = None
         self.mentions = False  # whether the last expression mentioned a bound name
-        self.touched: set[str] = (
-            set()
-        )  # dialects of the libraries that the last statement has named
+        # dialects of the libraries that the last statement has named
+        self.touched: set[str] = set()
         self.notes: dict[str, None] = {}  # what is to be said of names in the last statement
         self._stack: list[Frame] = []  # the expressions being lowered, the innermost last
-        self._results: dict[
-            Any, tuple[Any, Expansion | None, Any]
-        ] = {}  # of calls, with arguments, whose identities are in the keys
+        # of calls, with arguments, whose identities are in the keys
+        self._results: dict[Any, tuple[Any, Expansion | None, Any]] = {}
 
     def begin(self, statement: Statement) -> None:
         """A statement begins, which has shown nothing yet."""
@@ -174,7 +170,6 @@ class Lowering(Reading):
         return node
 
     # -- nodes
-    # ------------------------------------------------------------------------------------------------
 
     def _binary(self, node: Binary, frame: Frame) -> Expr:
         left, right = frame.results[node.left.place], frame.results[node.right.place]
@@ -222,7 +217,6 @@ class Lowering(Reading):
             raise error.at(node.span, frame.source) from None
 
     # -- names
-    # --------------------------------------------------------------------------------------
 
     def _name(self, node: Name, frame: Frame) -> Any:
         """Return what a name stands for, where the parameters of a function that is being called
@@ -273,7 +267,6 @@ class Lowering(Reading):
         return bound.object
 
     # -- calls: of the program's functions, a library's, an object's or the language's own
-    # ----------
 
     def _call(self, node: Call, frame: Frame) -> Any:
         """Return what a call gives, or the `Frame` of a user's function that has to be lowered for

@@ -34,7 +34,7 @@ class Thing:
 
     ``x.at``, ``np.r_``, ``np.finfo(float)``. What it does not have is refused by name.
 
-    ``builder`` makes nodes (`builder.Builder`), which knows scopes, so that it is not named here.
+    ``builder`` makes nodes (`scope.Builder`); it knows scopes, so that it is not named here.
     """
 
     written = "this"  # how a program writes it, for messages

@@ -106,18 +106,16 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 )
                 table.setdefault(node, []).append(origin)
 
-        for tree, result in zip(
-            frame.nodes, frame.results, strict=False
-        ):  # fewer results where lowering failed
+        # fewer results where lowering failed
+        for tree, result in zip(frame.nodes, frame.results, strict=False):
             if isinstance(tree, Name):
                 named = (
                     isinstance(result, Expr)
                     and result not in bound
                     and (result.op is None or result.op is alias)
                 )
-                named = (
-                    named and tree.name not in frame.locals
-                )  # a parameter names what the call is given
+                # a parameter names what the call is given
+                named = named and tree.name not in frame.locals
                 add({result: ()} if named else {}, tree)
             else:
                 add(_nodes_made(tree, result, frame), tree)
@@ -150,10 +148,7 @@ def _entries(node: Expr) -> tuple[Any, ...]:
     """The entries of an array that a list may have become; none of any other node."""
     if node.op is stack and node.static["axis"] == 0:
         return tuple(
-            entry
-            for part in node.operands
-            if part is not None
-            for entry in _entries(part) or (_entry(part),)
+            entry for part in node.given_operands for entry in _entries(part) or (_entry(part),)
         )
     return tuple(np.ravel(node.payload).tolist()) if node.is_constant and node.shape else ()
 
@@ -166,9 +161,8 @@ def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, 
     """The nodes that a part of the text made, each with the calls it was expanded from."""
     expansion = frame.expansions.get(tree.place)
     if expansion is None:
-        if (
-            tree.place in frame.expansions
-        ):  # a call of a user's function, whose nodes are of its own text
+        # a call of a user's function, whose nodes are of its own text
+        if tree.place in frame.expansions:
             return {}
         ends = [frame.results[part.place] for part in tree.children()]
         return dict.fromkeys(_between(nodes_in(result), nodes_in(ends)), ())
@@ -199,7 +193,7 @@ def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
         if node not in seen:
             seen.add(node)
             found.append(node)
-            pending += [operand for operand in node.operands if operand is not None]
+            pending += node.given_operands
     return found
 
 

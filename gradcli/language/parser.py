@@ -2,28 +2,32 @@
 
 ::
 
-    program    = { [ statement ] ( NEWLINE | ";" ) }
-    statement  = constant | data | binding | several | augmented | definition | assertion | import |
-               query                                                                   #
-               (statements.py)
-    expression = disjunction [ "if" disjunction "else" expression ]
-    disjunction = conjunction { "or" conjunction }      conjunction = negation { "and" negation }
-    negation   = "not" negation | comparison
-    comparison = mask [ ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) mask ]
-    mask       = masked { "|" masked }                  masked = sum { "&" sum }
-    sum        = term { ( "+" | "-" ) term }
-    term       = product { ( "*" | "/" | "//" | "%" | "@" ) product }
-    product    = unary { unary }                         # side by side: 2x, (x+1)(x-1), x^2 sin x
-    unary      = { "-" | "+" | "~" | "√" | "∛" | postfix ( "**" | "^" ) } ( postfix | bare )
-    bare       = FUNCTION [ ( "**" | "^" ) power | SUPERSCRIPT ] product     # sin 2x, sin^2 x,
-               sin²(x)
-    postfix    = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | PRIMES "(" arguments ")"
-               | SUPERSCRIPT | "°" }
-    atom       = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression "|"
-    items      = expression { "," expression } [ "," ]
-    arguments  = [ argument { "," argument } [ "," ] ]  argument = [ NAME "=" ] expression
-    subscripts = subscript { "," subscript } [ "," ]    subscript = expression | slice | "..."
-    slice      = [ expression ] ":" [ expression ] [ ":" [ expression ] ]
+    program     = { [ statement ] ( NEWLINE | ";" ) }
+    statement   = constant | data | binding | several | augmented | definition | assertion
+                | import | query                                         # read in statements.py
+    expression  = disjunction [ "if" disjunction "else" expression ]
+    disjunction = conjunction { "or" conjunction }
+    conjunction = negation { "and" negation }
+    negation    = "not" negation | comparison
+    comparison  = mask [ ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) mask ]
+    mask        = masked { "|" masked }
+    masked      = sum { "&" sum }
+    sum         = term { ( "+" | "-" ) term }
+    term        = product { ( "*" | "/" | "//" | "%" | "@" ) product }
+    product     = unary { unary }                  # side by side: 2x, (x+1)(x-1), x^2 sin x
+    unary       = { "-" | "+" | "~" | "√" | "∛" | postfix ( "**" | "^" ) } ( postfix | bare )
+    bare        = FUNCTION [ ( "**" | "^" ) power | SUPERSCRIPT ] product
+                                                   # sin 2x, sin^2 x, sin²(x)
+    postfix     = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME
+                       | PRIMES "(" arguments ")" | SUPERSCRIPT | "°" }
+    atom        = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]"
+                | "|" expression "|"
+    items       = expression { "," expression } [ "," ]
+    arguments   = [ argument { "," argument } [ "," ] ]
+    argument    = [ NAME "=" ] expression
+    subscripts  = subscript { "," subscript } [ "," ]
+    subscript   = expression | slice | "..."
+    slice       = [ expression ] ":" [ expression ] [ ":" [ expression ] ]
 
 From `disjunction` to `product` a rule is a binding power (`gradcli.ops.text`) that `binary` reads.
 What is nested recurses, up to `LEVELS`; what is only long is read in loops.
@@ -100,9 +104,8 @@ _OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # rules of wha
 _SLICE = 3  # parts
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
 _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
-_ENDS = frozenset(
-    ("", ")", "]", ",", "if", "else")
-)  # texts of tokens that an expression ends before
+# texts of tokens that an expression ends before
+_ENDS = frozenset(("", ")", "]", ",", "if", "else"))
 _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
@@ -492,9 +495,7 @@ class _Parser:
     # -- values and what follows them -------------------------------------------------------------
 
     def postfix(self, node: Node, waiting: _Waiting) -> Node:
-        """postfix = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | ... }, from an atom
-        on
-        """
+        """postfix = atom { "(" arguments ")" | "[" subscripts "]" | ... }, from an atom on"""
         while True:
             token = self.tokens[self.at]
             kind, text, start = token
@@ -559,9 +560,7 @@ class _Parser:
         return isinstance(node, Attribute)
 
     def atom(self, token: Token) -> Node:
-        """atom = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression
-        "|"
-        """
+        """atom = NUMBER | NAME | STRING | group or tuple | array | bars"""
         kind, text, start = token
         if kind == NAME and text not in RESERVED:
             return self.push(Name(text, start, start + len(text)))
@@ -629,9 +628,7 @@ class _Parser:
         return found, commas, token.start + 1
 
     def items(self, opener: Token) -> Node:
-        """A group "(" expression ")", or items = expression { "," expression } [ "," ] in
-        brackets
-        """
+        """group = "(" expression ")"; a tuple or an array: items between brackets"""
         rule = _GROUP if opener.text == "(" else _ARRAY
         found, commas, end = self.read_bracket(rule, opener, self.expression)
         if rule == _GROUP and len(found) == 1 and not commas:
@@ -640,7 +637,7 @@ class _Parser:
         return self.push(Sequence(opener.text, found, opener.start, end))
 
     def absolute(self, opener: Token) -> Node:
-        """Rule: atom = "|" expression "|"."""
+        """bars = "|" expression "|", of an atom"""
         self.implied = True
         found, commas, end = self.read_bracket(_BARS, opener, self.expression)
         if commas:
@@ -731,9 +728,7 @@ class _Parser:
         return self.push(Subscript(base, found, commas > 0, end))
 
     def subscript(self) -> Node:
-        """subscript = expression | slice, slice = [ expression ] ":" [ expression ] [ ":" [
-        expression ] ]
-        """
+        """subscript = expression | slice"""
         start = self.tokens[self.at].start
         parts: list[Node | None] = []
         while True:

@@ -171,7 +171,6 @@ def evidence_of(frame: Frame, scope: Scope) -> Evidence:
 
 
 # -- Attributes: names of a library, parts of a result, properties and methods of arrays
-# ------------
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
@@ -239,9 +238,8 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             library == library_of(base) and has(base, name) and calls.exists(name, library)
         ):
             return Function(function, library)
-    if (
-        is_part(name, library_of(base)) and name != "Tensor"
-    ):  # whose methods are declared, and which is a type
+    # whose methods are declared, and which is a type
+    if is_part(name, library_of(base)) and name != "Tensor":
         return Module(path)
     from gradcli.language import library_names
 
@@ -280,9 +278,8 @@ class Reading(Coercion):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
-        self.notes_of: dict[
-            Expr, str
-        ] = {}  # what is to be said of nodes wherever results depend on them
+        # what is to be said of nodes wherever results depend on them
+        self.notes_of: dict[Expr, str] = {}
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
         """The library of a function without a prefix.
@@ -293,9 +290,8 @@ class Reading(Coercion):
             self._refuse_rows(node, name, frame, arguments)
             return NUMPY
         call = _form(node, name, False, arguments)
-        outside = (
-            frame.statement is None and not evidence_of(frame, self.scope).prefixes
-        )  # a formula, as we print them; a claim; a value
+        # a formula, as we print them; a claim; a value
+        outside = frame.statement is None and not evidence_of(frame, self.scope).prefixes
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
             self._refuse_all_axes(node, name, frame, arguments)
@@ -401,7 +397,6 @@ class Reading(Coercion):
             )
 
     # -- what stops gradients
-    # ---------------------------------------------------------------------------------------------------
 
     def settle(
         self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]
@@ -488,7 +483,6 @@ class Reading(Coercion):
         return stopped
 
     # -- imports
-    # ----------------------------------------------------------------------------------------------------------------
 
     def take(self, statement: Import) -> None:
         """Bind the names of an import line.

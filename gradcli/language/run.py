@@ -28,7 +28,7 @@ from gradcli.language.deviations import deviations, has_sign, refuse_measured, s
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
-from gradcli.language.python_hints import is_head, pieces
+from gradcli.language.python_hints import is_head, pieces, rewrite
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
 from gradcli.language.statements import (
@@ -40,6 +40,7 @@ from gradcli.language.statements import (
 )
 from gradcli.language.tokens import SYMBOL, logical_lines
 from gradcli.language.tree import (
+    Asked,
     Assertion,
     Binding,
     Call,
@@ -150,7 +151,7 @@ class Bindings:
             if node in known:
                 known.add(value)
                 return True
-            new = {operand for operand in node.operands if operand is not None} - seen
+            new = set(node.given_operands) - seen
             seen |= new
             nodes += new
         return False
@@ -320,7 +321,7 @@ def sources(
             )
             return
         if text.strip():
-            yield Source(text, name, first)
+            yield Source(rewrite(text), name, first)
 
 
 def statements(
@@ -334,7 +335,6 @@ def statements(
 
 
 # -- Programs
-# ---------------------------------------------------------------------------------------
 
 
 _REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding
@@ -352,7 +352,7 @@ class Sides(NamedTuple):
 class Lowered:
     """A query or assert as nodes of the graph."""
 
-    statement: Query | Assertion
+    statement: Asked
     value: Expr  # of an assert, the left side of its first relation
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None

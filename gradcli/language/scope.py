@@ -70,9 +70,8 @@ class Scope:
         self.names: dict[str, Expr] = {}  # what they mean in the text that follows
         self.leaves: dict[str, Expr] = {}  # what they mean in results: a leaf, also after x = x/2
         self.functions: dict[str, Definition] = {}
-        self.objects: dict[
-            str, Any
-        ] = {}  # what names stand for that are no values: nn.MSELoss(), F.relu
+        # what names stand for that are no values: nn.MSELoss(), F.relu
+        self.objects: dict[str, Any] = {}
         self.values: dict[Expr, Any] = {}  # of leaves, in the program's precision
         self.whole: set[Expr] = set()  # leaves bound to whole numbers
         self.deviations: dict[Expr, Any] = {}  # standard deviations of leaves that are not exact
@@ -80,30 +79,24 @@ class Scope:
         self.uncertain: list[tuple[str, dict[str, np.ndarray]]] = []
         self.frozen: set[Expr] = set()  # leaves bound with const
         self.replaced: set[str] = set()  # names that were bound to something else before
-        self.bindings: dict[
-            Expr, Binding | DataBinding
-        ] = {}  # what made leaves and named nodes of the program
+        # what made leaves and named nodes of the program
+        self.bindings: dict[Expr, Binding | DataBinding] = {}
         self.mentioned: set[str] = set()  # names that stand in the text so far
-        self.static_uses: dict[
-            str, dict[StaticUse, None]
-        ] = {}  # leaves whose values a name's binding has taken beforehand
+        # leaves whose values a name's binding has taken beforehand
+        self.static_uses: dict[str, dict[StaticUse, None]] = {}
         self.outside: dict[str, Any] = {}  # values that replace the program's own bindings
-        self.free: dict[
-            str, Expr
-        ] = {}  # names without values, where these may move: the leaves that stand for them
+        # names without values, where these may move: the leaves that stand for them
+        self.free: dict[str, Expr] = {}
         self.decisive: set[str] = set()  # free names of which a number was taken beforehand
         self.lost: dict[str, Expr] = {}  # what names meant before a binding that has failed
-        self.imported: dict[
-            str, Any
-        ] = {}  # what import lines have bound names to: modules, functions, constants
+        # what import lines have bound names to: modules, functions, constants
+        self.imported: dict[str, Any] = {}
         self.dialect = Dialect()
-        self.detached: dict[
-            Expr, str
-        ] = {}  # nodes that a conversion has detached, with the conversion
+        # nodes that a conversion has detached, with the conversion
+        self.detached: dict[Expr, str] = {}
         self.failed: dict[str, int] = {}  # names whose binding has an error, with its line
-        self.causes: dict[
-            int, int
-        ] = {}  # lines of bindings that failed because one before had, and the line of that
+        # lines of bindings that failed because one before had, and the line of that
+        self.causes: dict[int, int] = {}
         self.lowered: list[Frame] = []  # expressions, and what each node of their trees became
         self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
         # whether a name in wrt that has no value is an error; else it may be another query's
@@ -157,13 +150,11 @@ class Scope:
         """
         raw = np.asarray(value)
         kind = kind_of(raw)
-        free = (
-            self.free.pop(name, None) if not raw.shape and kind == FLOAT else None
-        )  # what is made of it gets the value, too
+        # what is made of it gets the value, too
+        free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None
         leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
-        with np.errstate(
-            all="ignore"
-        ):  # what is too large for float32 is infinite, and is said where it is used
+        # what is too large for float32 is infinite, and is said where it is used
+        with np.errstate(all="ignore"):
             self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
@@ -184,15 +175,12 @@ class Scope:
 
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
-        if (
+        return (
             name in self.names
             or name in self.outside
             or name in self.functions
             or name in self.dialect.seen.roots
-        ):
-            return True
-        return (
-            name in self.leaves
+            or name in self.leaves
             or name in self.objects
             or name in self.imported
             or name in self.failed
@@ -231,12 +219,11 @@ class Scope:
         """
         if node.op is None:
             return []
+        # fewer results where lowering failed
         return [
             (frame.source, tree.span)
             for frame in self.lowered
-            for tree, result in zip(
-                frame.nodes, frame.results, strict=False
-            )  # fewer results where lowering failed
+            for tree, result in zip(frame.nodes, frame.results, strict=False)
             if result is node
         ]
 
@@ -281,7 +268,7 @@ class Scope:
             return node in self.whole if node.is_leaf else _is_whole(node.payload)
         if node.kind == "int":
             return True
-        operands = [operand for operand in node.operands if operand is not None]
+        operands = node.given_operands
         if not (node.op.integral or node.op.result == "same") or not all(
             self._integral[operand] for operand in operands
         ):

@@ -76,13 +76,11 @@ from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
 from gradcli.spelling import words
 
-# -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``, ``n, _ =
-# x.shape``.
+# -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``
 #
-# ::
-#
-#     several = targets "=" items          targets = names | "(" names ")" | "[" names "]"
-# names = NAME "," { NAME "," } [ NAME ]
+#     several = targets "=" items
+#     targets = names | "(" names ")" | "[" names "]"
+#     names   = NAME "," { NAME "," } [ NAME ]
 
 
 def equals_of(part: Part) -> int:
@@ -264,20 +262,15 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 def statements_of(text: str) -> list[Statement] | None:
     """The statements that a text is, None for what cannot be read."""
+    source, start, found = Source(text), 0, []
     try:
-        return statements_in(Source(text))
+        tokens = tokens_of(source)
+        for stop in ends(source, tokens):
+            if stop > start and (made := statement(source, tokens, start, stop)) is not None:
+                found.append(made)
+            start = stop + 1
     except (ParseError, IndexError):
         return None
-
-
-def statements_in(source: Source) -> list[Statement]:
-    """The statements of a text. Raises ParseError for what cannot be read."""
-    tokens = tokens_of(source)
-    start, found = 0, []
-    for stop in ends(source, tokens):
-        if stop > start and (made := statement(source, tokens, start, stop)) is not None:
-            found.append(made)
-        start = stop + 1
     return found
 
 
@@ -570,8 +563,7 @@ class _Claims:
         return self.part.token(at).kind == NAME and self.part.token(at + 1).text == "in"
 
     def assertion(self) -> Assertion:
-        """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" range { ","
-        range } ]
+        """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" ranges ]
 
         Raises ParseError for what is no relation, with what to write.
         """

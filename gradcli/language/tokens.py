@@ -12,9 +12,8 @@ from gradcli.characters import NAME as NAME_PATTERN
 from gradcli.errors import ParseError, Source, Span
 from gradcli.spelling import words
 
-END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(
-    9
-)  # from 1 on, the groups of _TOKEN
+# from 1 on, the groups of _TOKEN
+END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)
 
 RESERVED = words("if else and or not")  # names that stand for nothing
 # Words that statements of Python begin with; python_hints.py is asked about these.
@@ -163,11 +162,11 @@ _BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 _CONTINUED = ("\\\n", "\\\r\n")  # how a line ends that goes on in the next
 
 
-def _depth(line: str) -> int:
-    """Return how many more brackets a line opens than it closes."""
-    if "#" not in line and "'" not in line and '"' not in line:
-        return line.count("(") + line.count("[") - line.count(")") - line.count("]")
-    words = [m.group() for m in _BRACKETS.finditer(line)]
+def open_brackets(text: str) -> int:
+    """Return how many more brackets a text opens than it closes, but for quotes and comments."""
+    if "#" not in text and "'" not in text and '"' not in text:
+        return text.count("(") + text.count("[") - text.count(")") - text.count("]")
+    words = [m.group() for m in _BRACKETS.finditer(text)]
     return words.count("(") + words.count("[") - words.count(")") - words.count("]")
 
 
@@ -183,7 +182,7 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
     depths: list[int] = []
     first, size, depth = 1, 0, 0
     for line in lines:
-        change = _depth(line)
+        change = open_brackets(line)
         if not pending and change <= 0 and not line.endswith(_CONTINUED):
             yield first, line
             first += 1
@@ -194,12 +193,12 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
         depth += change
         if depth <= 0 and not (line.endswith(_CONTINUED) and "#" not in line):
             yield first, "".join(pending)
-            first += len(pending)
-            pending, depths, size, depth = [], [], 0, 0
         elif size > limit:
             yield from _regroup(pending, depths, first)
-            first += len(pending)
-            pending, depths, size, depth = [], [], 0, 0
+        else:
+            continue
+        first += len(pending)
+        pending, depths, size, depth = [], [], 0, 0
     yield from _regroup(pending, depths, first)
 
 

@@ -183,7 +183,7 @@ class Expression:
     """A whole expression: its root, and all nodes with operands before their users.
 
     What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It
-    is then read again (`rereading`).
+    is then read again (`statements.read_again`).
 
     called         names before brackets, which are read as functions
     differentials  names that have no value and are no functions, or ``d/dx`` is a quotient
@@ -349,6 +349,9 @@ class Assertion(Statement):
     ranges: tuple[Quantified, ...] = ()  # what it is claimed for, if not for the values of names
 
 
+Asked = Query | Assertion  # statements that are answered by a record each
+
+
 # -- Expressions being lowered, and what is kept of them afterwards: what each node of the tree
 # became, and how.
 
@@ -371,12 +374,10 @@ class Frame:
         self.finish = finish  # what makes the call's result of the body's
         self.call = call  # of a function's body: the call, and the expression that it stands in
         self.results: list[Any] = []  # of the nodes so far
-        self.expansions: dict[
-            int, Expansion | None
-        ] = {}  # by places of calls of functions made of operations; None for a user's
-        self.shown: Any = (
-            None  # what the statement shows of its dialect, once that has been asked for
-        )
+        # by places of calls of functions made of operations; None for a user's
+        self.expansions: dict[int, Expansion | None] = {}
+        # what the statement shows of its dialect, once that has been asked for
+        self.shown: Any = None
         self.coerced: Any = None  # the node that the whole result was taken for, where it was none
 
     @property

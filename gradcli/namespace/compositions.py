@@ -124,9 +124,8 @@ def cho_factor(x: Any, lower: bool) -> tuple[Any, bool]:
     """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for
     cho_solve.
     """
-    rest = (
-        record_named("triu")(x, k=1) if lower else record_named("tril")(x, k=-1)
-    )  # which SciPy leaves as it was
+    # which SciPy leaves as it was
+    rest = record_named("triu")(x, k=1) if lower else record_named("tril")(x, k=-1)
     return record_named("cholesky")(x, upper=not lower) + rest, lower
 
 

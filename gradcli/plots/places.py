@@ -58,9 +58,8 @@ def levels(values: np.ndarray, count: int) -> list[float]:
     return [level for level in found if low < level < high]
 
 
-Probe = Callable[
-    [np.ndarray], tuple[np.ndarray, np.ndarray]
-]  # points to values and slopes, each with a column for an entry
+# points to values and slopes, each with a column for an entry
+Probe = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 Array = np.ndarray
 
 _STEPS = 140  # from an interval to neighbouring floats
@@ -159,7 +158,7 @@ def _changes(low: Array, high: Array) -> Array:
 
 
 def _score(low: Array, high: Array, scale: Array) -> Array:
-    """How much changes in intervals that a smooth function would not, as shares of ``scale``."""
+    """Changes in intervals beyond those of a smooth function, as shares of ``scale``."""
     begins, ends = np.isfinite(low[1]), np.isfinite(high[1])
     score = np.where(begins != ends, np.inf, (_changes(low, high) / scale).sum(axis=0))
     return np.where(begins | ends, score, -1.0)

@@ -29,7 +29,7 @@ from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
 from gradcli.report.records import box_text
 
 if TYPE_CHECKING:
-    from gradcli.query.bindings import Programs
+    from gradcli.query.programs import Programs
     from gradcli.reference.ranges.search import Range
 
 
@@ -72,9 +72,8 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
         none = math.nan if name in grads else 0.0
         record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)
     record.notes = [*place_notes(scope, function, found.places, names)]
-    if (
-        options.lipschitz
-    ):  # a function that jumps has no such constant, however flat it is elsewhere
+    # a function that jumps has no such constant, however flat it is elsewhere
+    if options.lipschitz:
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
         if len(names) > 1 and not jumps:

@@ -32,8 +32,7 @@ from gradcli.files.npy import folder_of
 from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
-from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.query.bindings import Programs
+from gradcli.language.tree import Asked, Query, Statement
 from gradcli.query.evaluate import (
     fill_statement,
     join_records,
@@ -43,6 +42,7 @@ from gradcli.query.evaluate import (
 )
 from gradcli.query.names import UsedNames, names_among
 from gradcli.query.options import FAIL_ON, Options
+from gradcli.query.programs import Programs
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import (
     ERROR,
@@ -209,21 +209,19 @@ def check_statement(
     domain.
     """
     skip, xfail = marks_of(statement)
-    if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
+    if skip is not None and isinstance(statement, Asked | GradcliError):
         skipped = unrun(statement, id)
         skipped.skip = skip
         return skipped
     scope = program.scope
-    if options.over and isinstance(statement, (Query, Assertion)):
+    if options.over and isinstance(statement, Asked):
         from gradcli.query.over import with_ranges
 
         with quantify(scope, options.over if isinstance(statement, Query) else {}):
             record = _judge(program, with_ranges(statement, options.over), options, id)
     else:
         record = _judge(program, statement, options, id)
-    if record is None or (
-        not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)
-    ):
+    if record is None or only_follows(statement, record):
         return None
     record.xfail = xfail
     return record
@@ -245,11 +243,7 @@ def _judge(
         else:
             fill_statement(program, lowered, record, options)
 
-    with (
-        in_one_statement(program.scope)
-        if isinstance(statement, (Query, Assertion))
-        else nullcontext()
-    ):
+    with in_one_statement(program.scope) if isinstance(statement, Asked) else nullcontext():
         lower = partial(lower_freely, program, listed=options.wrt or ())
         record = run_statement(program, statement, options, id=id, lower=lower, fill=fill)
         return record if sampled is None else sampled.gravest()
@@ -420,9 +414,8 @@ class RecordLines:
             self.names.mentioned |= mentioned
         if options.freeze:
             self.names.had |= given.at.keys()
-        if (
-            record.error is None and not given.at.keys() <= mentioned
-        ):  # names of the command line are another record's, perhaps
+        # names of the command line are another record's, perhaps
+        if record.error is None and not given.at.keys() <= mentioned:
             record.warnings += UsedNames(mentioned=mentioned).warn_unmentioned(given.at, options)
         return record
 
@@ -583,7 +576,7 @@ class Runner:
         if self.program is None or self.done > first:
             self.program, self.done = self._fresh(), 0
         for i in range(self.done, last + 1):
-            if i >= first or not isinstance(self.statements[i], (Query, Assertion)):
+            if i >= first or not isinstance(self.statements[i], Asked):
                 record = self._run(i)
                 if record is not None and i >= first:
                     yield record
@@ -597,7 +590,7 @@ class Runner:
         try:
             return check_statement(self.program, statement, self.options)
         finally:
-            if isinstance(statement, (Query, Assertion)):
+            if isinstance(statement, Asked):
                 random.state = before
 
     def _fresh(self) -> Program:

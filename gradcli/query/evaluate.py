@@ -17,27 +17,25 @@ import numpy as np
 
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, Source
-from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
+from gradcli.graph.interpret import WITH_GRADIENT, Values, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
-from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
+from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp, numbers_like
+from gradcli.query.names import missing, variables
 from gradcli.query.options import Options
 from gradcli.query.warnings import (
     first_nonfinite,
-    gradient,
     has_nan,
-    hessian,
-    hvp,
-    jacobian,
-    jvp,
+    has_powers,
     nan_in_pytorch,
     nonfinite,
     nonfinite_of_large,
-    numbers_like,
+    nowhere,
+    remarks,
 )
 from gradcli.report.records import Answer, Record
 
@@ -287,7 +285,7 @@ def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
     """Return whether a record has nothing to tell: that of a binding that fails because one before
     it has, whose error is told.
     """
-    is_case = isinstance(statement, (Query, Assertion, GradcliError))
+    is_case = isinstance(statement, Asked | GradcliError)
     return not is_case and record.error is not None and record.error.error.follows is not None
 
 
@@ -303,39 +301,8 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
     """Fill in a query's record, and show it to an observer."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
-    wrt, warnings = variables(scope, order, options, lowered.static_uses)
-    record.warnings += warnings
-    claimed = tuple(claim.of for claim in options.claims if claim.of not in {"value", *wrt})
-    for name in claimed:
-        if scope.subject(name) is None:
-            raise missing(name, scope.names, scope.mentioned)
-    if claimed:
-        further = replace(options, wrt=claimed, freeze=())
-        wrt = wrt | variables(scope, order, further, lowered.static_uses).nodes
-    planned = (
-        options.mode == "grad"
-        and root.kind == "float"
-        and options.observer is None
-        and pays_to_plan(order, options.backend)
-    )
-    if planned:
-        record.seed, record.seed_given = seed_of(program, root, options)
-        record.value, record.grad = by_plan(
-            scope, root, wrt, record.seed if record.seed_given else None, options
-        )
-        if first_nonfinite(record.value) is not None:
-            record.warnings += nonfinite_of_large(scope, order)
-    else:
-        if scope.graph.is_heavy:
-            hold_program(
-                scope.limits,
-                order,
-                scope.values,
-                wrt.values() if options.mode == "grad" and root.kind == "float" else None,
-            )
-        values = forward([root], scope.values, scope.precision, order)
-        record.value = values[root]
-        record.warnings += nonfinite(scope, order, values)
+    wrt = _variables(scope, order, lowered, record, options)
+    values = _evaluate(program, root, wrt, order, record, options)
     if root.kind != "float":
         record.warnings.append(
             f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no "
@@ -344,22 +311,8 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         record.grad, wrt = {}, {}
     if options.at:
         record.at = {name: scope.evaluate(x) for name, x in wrt.items()}
-    if options.mode == "jvp":
-        record.jvp = jvp(program, root, values, options, record)
-    elif options.mode == "jacobian":
-        record.jacobian = {name: jacobian(scope, root, x, values) for name, x in wrt.items()}
-    elif options.mode == "hessian":
-        record.hessian = hessian(scope, root, wrt, values)
-    elif options.mode == "hvp":
-        record.hvp = hvp(program, root, wrt, values, options, record)
-    elif not planned:
-        record.seed, record.seed_given = seed_of(program, root, options)
-        decided: list[Expr] = []
-        record.grad = gradient(scope, root, wrt, record.seed, values, order, decided)
-        if decided or any(
-            node.op and node.op.kind == "flat" and node.kind == "float" for node in order
-        ):
-            record.warnings += nan_in_pytorch(scope, root, wrt, record, values, order)
+    if values is not None:
+        _differentiate(program, root, wrt, values, order, record, options)
     if (scope.deviations or options.covariances) and root.kind == "float":
         from gradcli.query.uncertainty import left_out, propagate
 
@@ -400,6 +353,80 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
             )  # fmt: skip
     if options.observer is not None:
         options.observer(program, lowered, wrt, record, options)
+
+
+def _variables(
+    scope: Scope, order: Sequence[Expr], lowered: Lowered, record: Record, options: Options
+) -> dict[str, Expr]:
+    """The names that a query is differentiated by, and those that derivatives are claimed by."""
+    wrt, warnings = variables(scope, order, options, lowered.static_uses)
+    record.warnings += warnings
+    claimed = tuple(claim.of for claim in options.claims if claim.of not in {"value", *wrt})
+    for name in claimed:
+        if scope.subject(name) is None:
+            raise missing(name, scope.names, scope.mentioned)
+    if not claimed:
+        return wrt
+    further = replace(options, wrt=claimed, freeze=())
+    return wrt | variables(scope, order, further, lowered.static_uses).nodes
+
+
+def _evaluate(
+    program: Program,
+    root: Expr,
+    wrt: dict[str, Expr],
+    order: Sequence[Expr],
+    record: Record,
+    options: Options,
+) -> Values | None:
+    """Put the value into a record; the values of all nodes, or None where a plan has computed the
+    gradient with it.
+    """
+    scope = program.scope
+    is_gradient = options.mode == "grad" and root.kind == "float"
+    if is_gradient and options.observer is None and pays_to_plan(order, options.backend):
+        record.seed, record.seed_given = seed_of(program, root, options)
+        record.value, record.grad = by_plan(
+            scope, root, wrt, record.seed if record.seed_given else None, options
+        )
+        if first_nonfinite(record.value) is not None:
+            record.warnings += nonfinite_of_large(scope, order)
+        return None
+    if scope.graph.is_heavy:
+        hold_program(scope.limits, order, scope.values, wrt.values() if is_gradient else None)
+    values = forward([root], scope.values, scope.precision, order)
+    record.value = values[root]
+    record.warnings += nonfinite(scope, order, values)
+    return values
+
+
+def _differentiate(
+    program: Program,
+    root: Expr,
+    wrt: dict[str, Expr],
+    values: Values,
+    order: Sequence[Expr],
+    record: Record,
+    options: Options,
+) -> None:
+    """Put the derivatives that are asked for into a record."""
+    scope = program.scope
+    if options.mode == "jvp":
+        record.jvp = jvp(program, root, values, options, record)
+    elif options.mode == "jacobian":
+        record.jacobian = {name: jacobian(scope, root, x, values) for name, x in wrt.items()}
+    elif options.mode == "hessian":
+        record.hessian = hessian(scope, root, wrt, values)
+    elif options.mode == "hvp":
+        record.hvp = hvp(program, root, wrt, values, options, record)
+    else:
+        record.seed, record.seed_given = seed_of(program, root, options)
+        decided: list[Expr] = []
+        record.grad = gradient(scope, root, wrt, record.seed, values, order, decided)
+        if decided or any(
+            node.op and node.op.kind == "flat" and node.kind == "float" for node in order
+        ):
+            record.warnings += nan_in_pytorch(scope, root, wrt, record, values, order)
 
 
 def _remarks(

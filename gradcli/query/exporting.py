@@ -18,12 +18,12 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
+from gradcli.query.derivatives import slopes_of
 from gradcli.query.evaluate import Script, answers, seed_of
 from gradcli.query.free_variables import lower_freely
 from gradcli.query.names import variables
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
-from gradcli.query.warnings import slopes_of
 from gradcli.report.records import Answer
 
 
@@ -68,9 +68,8 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, _ = variables(scope, order, options, lowered.static_uses)
-    forward(
-        [root], scope.values, scope.precision, order
-    )  # what has no value, has no function either
+    # what has no value, has no function either
+    forward([root], scope.values, scope.precision, order)
     words, gradients = "", {}
     if root.kind == FLOAT and wrt:
         seed, given = seed_of(program, root, options)

@@ -25,7 +25,7 @@ from gradcli.errors import (
 )
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import depending
+from gradcli.graph.sweep import varied_nodes
 from gradcli.language.calls import is_function
 from gradcli.language.reading import (
     expressions_of,
@@ -76,7 +76,6 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
 
 
 # -- Names without values in a program: leaves that stand for numbers
-# -------------------------------
 
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
@@ -88,9 +87,8 @@ _APART = 0.25  # the numbers of two names, so that nothing is equal by chance
 def names_needed(statement: Statement, scope: Scope) -> list[str]:
     """The names without values that a statement mentions, also through functions."""
     own, line = names_bound_by(statement), statement.source.position(statement.span.start)[0]
-    failed = {
-        name for name, place in scope.failed.items() if name not in own or place != line
-    }  # but for this statement itself
+    # but for this statement itself
+    failed = {name for name, place in scope.failed.items() if name not in own or place != line}
     given = {
         *scope.names,
         *failed,
@@ -211,9 +209,8 @@ class SampledPoints:
     lowered: Lowered
     options: Options
     id: Any = None
-    of_formulas: bool = (
-        False  # whether only claims count, of which it is no matter how well floats do
-    )
+    # whether only claims count, of which it is no matter how well floats do
+    of_formulas: bool = False
 
     @cached_property
     def leaves(self) -> dict[str, Expr]:
@@ -327,9 +324,8 @@ class SampledPoints:
             inside += 1
             held.update({i: claim.points for i, claim in enumerate(check.claims)})
             if check.worst is Verdict.MISMATCH:
-                again = self.at(
-                    point
-                )  # with repairs; what was found around the point is told as it is
+                # with repairs; what was found around the point is told as it is
+                again = self.at(point)
                 return (
                     again
                     if again.check is not None and again.check.worst is Verdict.MISMATCH
@@ -407,7 +403,7 @@ class SampledPoints:
             or not function.entrywise
             or any(node.is_leaf and node.shape for node in function.order)
             # claims may be about names that move, too
-            or any(node.op is alias for node in depending(function.order, self.leaves.values()))
+            or any(node.op is alias for node in varied_nodes(function.order, self.leaves.values()))
         ):
             return set(), set()
         found = Columns(function.scope, function.root, self.leaves, self.leaves)(

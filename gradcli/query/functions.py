@@ -19,6 +19,7 @@ from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.query import bindings as given
+from gradcli.query.programs import Programs
 from gradcli.query.specialized import (
     HessianPlan,
     MatrixPlan,
@@ -174,9 +175,8 @@ class Compiled:
             self.words |= {*words_of(statement), *names_bound_by(statement)}
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
         self._made = lru_cache(_PLANS)(partial(self.plans, settings))
-        self._planned: dict[
-            Key, tuple[Specialized, Order]
-        ] = {}  # by names and shapes as calls have them
+        # by names and shapes as calls have them
+        self._planned: dict[Key, tuple[Specialized, Order]] = {}
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
 
     @property
@@ -350,7 +350,7 @@ class Compiled:
         """The names that need a value."""
         from gradcli.query.free_variables import names_left
 
-        program = given.Programs(self.settings.limits).fresh()
+        program = Programs(self.settings.limits).fresh()
         return names_left(program, self.expression.split("\n"))
 
     def _lazily(
@@ -517,10 +517,7 @@ def _by_name(name: str) -> str:
     return f'f({{"{name}": ...}})'
 
 
-# -- Expressions as functions that are called many times, as in an optimizer's inner loop --------
-#
-# >>> f = value_and_grad("sum(3*a**3 - b**2)") >>> value, grads = f(a=[2., 3.], b=[6., 4.]) >>>
-# value, grads["a"] (np.float64(53.0), array([36., 81.]))
+# -- Expressions as functions that are called many times, as in an optimizer's inner loop
 
 
 def value_and_grad(

@@ -218,9 +218,8 @@ class Judging:
             self._leave_open(path, reason)
             return
         self.check.take(check, lambda name: ",".join((*path, name)))
-        verdicts = [claim.verdict for claim in check.claims] or [
-            check.verdict
-        ]  # how well floats do is no matter of the formula
+        # how well floats do is no matter of the formula
+        verdicts = [claim.verdict for claim in check.claims] or [check.verdict]
         verdicts += [
             part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH
         ]

@@ -22,14 +22,14 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import (
     Compression,
     Pattern,
+    compress_hessian,
+    compress_jacobian,
     dependence,
-    of_hessian,
-    of_jacobian,
     symmetric,
 )
 from gradcli.graph.transforms import jacobian, one_hot
 from gradcli.plans.linearized import Linearized, Runs
-from gradcli.query.warnings import vjps_of
+from gradcli.query.derivatives import vjps_of
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW, _MOST_BLOCKS = 32, 128  # directions of one, and blocks, each of which is derived by itself
@@ -62,7 +62,11 @@ class Derivatives:
         """True if directions are pulled back, and the way in which the pattern's entries are read
         from them.
         """
-        return (False, of_hessian(self.pattern)) if self.is_symmetric else of_jacobian(self.pattern)
+        return (
+            (False, compress_hessian(self.pattern))
+            if self.is_symmetric
+            else compress_jacobian(self.pattern)
+        )
 
     def hold(self, entries: int, sweeps: int) -> None:
         """Raise LimitError for a matrix of too many entries, or one that takes too much work."""

@@ -21,9 +21,8 @@ from gradcli.errors import (
     did_you_mean,
     text_lines,
 )
-from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Leaf, reachable
-from gradcli.graph.sweep import depending, flowing
+from gradcli.graph.sweep import useful_nodes
 from gradcli.language.calls import is_function, split_glued
 from gradcli.language.reading import expressions_of, names_bound_by, words_of
 from gradcli.language.run import statements
@@ -32,10 +31,8 @@ from gradcli.language.tree import Binding, Definition, Expression, Name, Stateme
 from gradcli.limits import Limits
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.structure import detach, to_int
 from gradcli.query.options import Options
-from gradcli.query.warnings import text_of
 
 _LISTED = 20  # names in a help
 _MEANT = 100  # names that stand nowhere for which another is sought that may be meant
@@ -45,23 +42,20 @@ _MEANT = 100  # names that stand nowhere for which another is sought that may be
 class UsedNames:
     """The names of a run, gathered from its programs."""
 
-    bound: dict[str, str] = field(
-        default_factory=dict
-    )  # each with the place of its binding, in words
+    # each with the place of its binding, in words
+    bound: dict[str, str] = field(default_factory=dict)
     mentioned: set[str] = field(default_factory=set)
     had: set[str] = field(default_factory=set)  # that had a value in some program
-    unread: bool = (
-        False  # whether something could not be read to its end: it may have mentioned any name
-    )
+    # whether something could not be read to its end: it may have mentioned any name
+    unread: bool = False
 
     def add(self, scope: Scope) -> None:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
         for binding in scope.bindings.values():
-            shared = (
-                isinstance(binding, Binding) and binding.part is not None
-            )  # comes with the others, whether it is wanted or not
+            # comes with the others, whether it is wanted or not
+            shared = isinstance(binding, Binding) and binding.part is not None
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
                 self.bound[binding.name] = _place(line, binding.source.name)
@@ -360,9 +354,12 @@ def _listed_variables(
         found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
     if scope.replaced:
         _refuse_two_values(scope, order, found)
-        flows = flowing(order)
+        flows = useful_nodes(order)
         found = {
-            name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)
+            name: x
+            for name, x in found.items()
+            # the text may have bound its own value again with const
+            if x in flows or not (name in scope.names and scope.names[name].op is detach)
         }
     used = {use.leaf.payload.name: use.leaf for use in uses if varies(use.leaf)}
     if not used.keys() <= found.keys():  # in the order of their bindings
@@ -426,7 +423,7 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
                 addressing.update(node.operands)
         places = {use.leaf: use.place for use in uses}
         whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
-    flows = flowing(order) if whole else set()
+    flows = useful_nodes(order) if whole else set()
     found = {}
     for x, place in whole.items():
         if x not in flows:
@@ -466,96 +463,3 @@ def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, 
 def _place_of(binding: Statement) -> str:
     line, column = binding.source.position(binding.span.start)
     return f"on line {line}, column {column}"
-
-
-# -- entries that are zero, or that do not exist
-# -------------------------------------------------------------------------------
-
-
-def remarks(
-    scope: Scope,
-    order: Sequence[Expr],
-    wrt: Mapping[str, Expr],
-    uses: Iterable[StaticUse],
-    options: Options,
-    zero: Collection[str],
-) -> tuple[list[str], dict[str, str]]:
-    """Warnings about the names whose entries are zero, or lack a part, as nothing is differentiated
-    where they stand.
-
-    The second result has those among them of names that have no other place: there is nothing to be
-    right or wrong.
-
-    zero   the names whose entries are zero
-    """
-    found = []
-    constant = {}
-    places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
-    flows = flowing(order) if zero or places else set()
-    for name, x in wrt.items():
-        if x in places:
-            part = "leaves out" if x in flows else "is 0:"
-            found.append(f"the derivative by {name} {part} {places[x]}, which is held constant")
-            if x not in flows:
-                constant[name] = found[-1]
-        elif name in zero and x not in flows and (options.wrt is None or x in order):
-            cause = _detaching(scope, order, x)
-            why = (
-                f"{cause} stops gradients, as in PyTorch"
-                if cause
-                else "nothing differentiable depends on it"
-            )
-            found.append(f"the derivative by {name} is 0: {why}")
-    return found, constant
-
-
-def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
-    """The conversion through which alone a result depends on a name, as it is written."""
-    return (
-        next(
-            (
-                scope.detached[node]
-                for node in order
-                if node in scope.detached and x in reachable([node])
-            ),
-            None,
-        )
-        if scope.detached
-        else None
-    )
-
-
-def _is_constant(scope: Scope, name: str) -> bool:
-    """Return whether the text has bound a name's own value again with const."""
-    return scope.names[name].op is detach if name in scope.names else False
-
-
-def has_powers(order: Sequence[Expr]) -> bool:
-    """Return whether there is a power whose exponent depends on a name."""
-    return any(map(_has_exponent, order))
-
-
-def _has_exponent(node: Expr) -> bool:
-    return node.op is pow_ and node.operands[1] is not None and not node.operands[1].is_constant
-
-
-def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
-    """Return names with entries that are no numbers, where they are exponents of negative bases,
-    each with what is to be said of it.
-    """
-    powers = [node for node in order if _has_exponent(node)]
-    values = forward([node.operand for node in powers], scope.values, scope.precision)
-    powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
-    found: dict[str, str] = {}
-    for name, x in names.items() if powers else ():
-        above = depending(order, [x])
-        power = next(
-            (node for node in powers if node.operands[1] in above and node.operand not in above),
-            None,
-        )
-        if power is not None:
-            found[name] = (
-                f"no derivative by {name}: the base of {text_of(scope, power)} is negative; "
-                f"--freeze {name} leaves it out"
-            )
-    return found

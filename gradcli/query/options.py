@@ -61,30 +61,24 @@ class Options:
         # numbers
         None
     )
-    over: Mapping[str, tuple[float, float]] = field(
-        default_factory=dict
-    )  # a box for whose points claims and rules are held
+    # a box for whose points claims and rules are held
+    over: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     everywhere: bool = False  # the values are examples: asserts are about all of them
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
-    precision: int | None = (
-        None  # decimal digits of value and gradient from the reference, beside the floats
-    )
+    # decimal digits of value and gradient from the reference, beside the floats
+    precision: int | None = None
     at: bool = False  # keep the values of the names beside their derivatives
-    place: Callable[[str, tuple[int, ...], Any], Any] | None = (
-        None  # gives the array that takes a large result: name, shape, dtype
-    )
-    backend: str = (
-        "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
-    )
+    # gives the array that takes a large result: name, shape, dtype
+    place: Callable[[str, tuple[int, ...], Any], Any] | None = None
+    # who runs the loops over large arrays: "numpy", "native", or whom a count says
+    backend: str = "auto"
     threads: int | None = None  # that share these, at most; as many as cores, if None
-    covariances: Sequence[
-        tuple[tuple[str, ...], Any]
-    ] = ()  # of uncertain names: a number of two, or a matrix over all their entries
-    observer: Observer | None = (
-        None  # is shown each query when its record is complete, while its graph is there
-    )
+    # of uncertain names: a number of two, or a matrix over all their entries
+    covariances: Sequence[tuple[tuple[str, ...], Any]] = ()
+    # is shown each query when its record is complete, while its graph is there
+    observer: Observer | None = None
     state: int = 0  # of random numbers
     points: int | None = None  # to which names without values are set, or of a plot's table
     order: int = 1  # of derivatives as formulas
@@ -127,9 +121,8 @@ class Options:
         return not asked and self.mode == "grad" and self.seed is None and self.wrt is None
 
 
-CHECKING = Options(
-    formula=False, decide_asserts=True, remembering=True
-)  # what every check computes
+# what every check computes
+CHECKING = Options(formula=False, decide_asserts=True, remembering=True)
 
 
 def checking_options(settings: Settings, options: Options = CHECKING) -> Options:

@@ -120,14 +120,14 @@ class Subjects:
         all over the box but for kinks.
         """
         from gradcli.reference.algebra import Unsupported
-        from gradcli.reference.ranges.intervals import thin
+        from gradcli.reference.ranges.intervals import Box
         from gradcli.reference.ranges.search import Proof, value_at
 
         region = self.region
 
         def refutes(point: Sequence[float]) -> bool:
             """Tell whether the computed number is off the reference by more than rounding."""
-            reference, computed = value_at(truth, thin(point)), self._at(left, point)
+            reference, computed = value_at(truth, Box.at(point)), self._at(left, point)
             if reference is None or not np.isfinite(computed):
                 return False
             low, high = map(float, reference.ends)

@@ -202,9 +202,8 @@ class Instance:
         self.fixed = [scope.values[leaf] for leaf in drawn]
         self.leaves = [scope.leaves[name] for name in self.names] + drawn
         self.whole = any(self.kinds[name].kind in "iu" for name in self.names)
-        self.is_plain = not (
-            self.whole or self.fixed
-        )  # the leaves take the values of names as they are
+        # the leaves take the values of names as they are
+        self.is_plain = not (self.whole or self.fixed)
         self.dtype = settings.float_dtype
         scope.values.clear()
         scope.outside.clear()
@@ -271,9 +270,8 @@ def _last_query(program: Program, settings: Settings) -> Lowered:
     return found
 
 
-Order = Sequence[
-    tuple[int, str]
-]  # the places of names among those that are differentiated by, in the order of results
+# the places of names among those that are differentiated by, in the order of results
+Order = Sequence[tuple[int, str]]
 
 
 class Specialized:

@@ -1,4 +1,4 @@
-"""How standard deviations of names come into a result: by first order, and what second order would
+"""Standard deviations of names carried into a result: by first order, and what second order would
 change of it.
 
 Every uncertain name counts, whatever the gradient is asked for: the variance is that of the slopes
@@ -20,11 +20,11 @@ import numpy as np
 from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageError, did_you_mean
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import flowing
+from gradcli.graph.sweep import useful_nodes
 from gradcli.inert import one_line
 from gradcli.language.scope import Scope
+from gradcli.query.derivatives import hessian, jacobian
 from gradcli.query.matrices import slices_of
-from gradcli.query.warnings import hessian, jacobian
 from gradcli.report.records import JointCovariance, Record, Uncertainty
 
 # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
@@ -69,7 +69,7 @@ def propagate(
     propagation = Propagation(scope, root, leaves, covariance_matrix(scope, leaves, given))
     found = propagation.first_order()
     found.results = _joint_covariance(propagation, record, given)
-    flows = flowing(order)
+    flows = useful_nodes(order)
     for name, x in leaves.items():
         if x not in flows:
             found.notes.append(

@@ -1,32 +1,24 @@
-"""Warnings that say where a value became infinite or NaN."""
+"""Warnings of a query: where a value became infinite or NaN, here or in PyTorch, and why entries
+of a gradient are zero or do not exist.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import (
-    EvaluationError,
-    MissingValueError,
-    ShapeError,
     Source,
     Span,
-    TypeMismatchError,
-    did_you_mean,
 )
-from gradcli.graph import transforms
-from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import Values, forward, hold_work
+from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import contributions, requiring, scale, sweep
-from gradcli.graph.transforms import definition_order
-from gradcli.language.run import Program
-from gradcli.language.scope import Scope
-from gradcli.ops.calling.inputs import numpy_dtype
-from gradcli.ops.reductions.sums import sum_
+from gradcli.graph.sweep import contributions, grad_nodes, scale, sweep, useful_nodes, varied_nodes
+from gradcli.language.scope import QUANTITY, Scope, StaticUse
+from gradcli.ops.elementwise.exponential import pow_
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 
@@ -49,7 +41,7 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
         if node.op is None:
             given = True
             continue
-        passed = {o for o in node.operands if o is not None and _passes(node, o, values)}
+        passed = {o for o in node.given_operands if _passes(node, o, values)}
         blamed |= passed
         is_born = not passed or (
             has_nan(values[node]) and not any(has_nan(values[o]) for o in passed)
@@ -79,8 +71,8 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
     array = np.asarray(values[node])
     assert node.op is not None
     lost = bad = ~np.isfinite(array)
-    for operand in node.operands if node.op.elementwise else ():
-        if operand is not None and operand.kind == "float":
+    for operand in node.given_operands if node.op.elementwise else ():
+        if operand.kind == "float":
             lost = lost & np.isfinite(values[operand])
     first = next(part for part in (lost, np.isnan(array), bad) if part.any())
     place = tuple(int(i) for i in np.argwhere(first)[0])
@@ -93,22 +85,20 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
 
 def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
     """The two numbers between which an operator stands, as in ``: 0.0/0.0``; and how to write a
-    real cube root.
+    real root.
     """
     assert node.op is not None
     sign = node.op.sign
     if not node.op.elementwise or not sign or len(node.operands) != 2:
         return ""
-    x, y = (
-        float(np.broadcast_to(values[o], array.shape)[place])
-        for o in node.operands
-        if o is not None
-    )
+    x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.given_operands)
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
-    third = round(3 * y) if sign == "**" and x < 0 and math.isfinite(y) else 0
-    if third % 3 and math.isclose(3 * y, third, rel_tol=1e-7):
-        right += "; the real value is cbrt(...)" + f"**{third}" * (third != 1)
+    for n in (3, 5, 7, 9) if sign == "**" and x < 0 and math.isfinite(y) else ():
+        power = round(n * y)
+        if math.gcd(power, n) == 1 and math.isclose(n * y, power, rel_tol=1e-7):
+            root = "cbrt(...)" if n == 3 else f"(sign(...)*abs(...)**(1/{n}))"
+            right += f"; the real value is {root}" + f"**{power}" * (power != 1)
     return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
 
 
@@ -160,28 +150,6 @@ def text_of(scope: Scope, node: Expr) -> str:
     return f"the result of {node.op.name}" if node.op else "a value"
 
 
-# -- The derivatives of a query whose value is computed: gradient, Jacobian, Hessian, and the
-# derivative in a direction.
-
-
-def gradient(
-    scope: Scope,
-    root: Expr,
-    wrt: dict[str, Expr],
-    seed: Any,
-    values: Values,
-    order: Sequence[Expr] | None = None,
-    decided: list[Expr] | None = None,
-) -> dict[str, Any]:
-    """The vector-Jacobian products of a query, each in its variable's shape.
-
-    decided  takes the variables for which zero times infinity was decided
-    """
-    found = vjps_of(root, seed, list(wrt.values()), values, order, decided)
-    dtype = numpy_dtype("float", scope.precision)
-    return {name: _finish(found.get(x), x, dtype) for name, x in wrt.items()}
-
-
 def nan_in_pytorch(
     scope: Scope,
     root: Expr,
@@ -211,7 +179,7 @@ def _as_pytorch(
     order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
 ) -> tuple[Any, list[Expr]]:
     """The adjoint of x with the products of IEEE, and the nodes that make NaN on the way."""
-    needed, made = requiring(order, {x}), list[Expr]()
+    needed, made = grad_nodes(order, {x}), list[Expr]()
     adjoints: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Any:
@@ -232,162 +200,88 @@ def _as_pytorch(
     return adjoints.get(x, 0.0), made
 
 
-def vjps_of(
-    root: Expr,
-    seed: Any,
-    wrt: Sequence[Expr],
-    values: Mapping[Expr, Any],
-    order: Sequence[Expr] | None = None,
-    decided: list[Expr] | None = None,
-) -> dict[Expr, Any]:
-    """The vector-Jacobian products of a node by those that it depends on.
-
-    Raises EvaluationError.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            seeds, of = {root: seed}, values.__getitem__
-            return gradients(order or reachable([root]), seeds, wrt, of, decided)
-    except (ValueError, ArithmeticError) as error:
-        raise EvaluationError(f"the gradient has no value: {error}") from None
+# -- entries that are zero, or that do not exist
 
 
-def _finish(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
-    if type(adjoint) is dtype.type and not x.shape:
-        return adjoint
-    if adjoint is None:
-        return np.zeros(x.shape, dtype)[()]
-    return np.array(adjoint, dtype).reshape(x.shape)[
-        ()
-    ]  # the caller's own, never a view of the seed or of an input
-
-
-def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
-    """All partial derivatives, of shape output + variable: by rows in reverse mode, or by columns
-    in forward mode.
-    """
-    rows, columns = math.prod(root.shape), math.prod(x.shape)
-    scope.limits.check_derivatives(rows, columns)
-    scope.limits.check_array((rows, columns))
-    hold_work(scope.limits, reachable([root]), (x,), min(rows, columns))
-    dtype = numpy_dtype("float", scope.precision)
-    out = np.zeros((rows, columns), dtype)
-    open_: Iterable[int] = range(rows)  # those that are still to be found
-    if rows > columns:
-        tangent = scope.graph.leaf("tangent", x.shape)
-        pushed = transforms.jvp(root, {x: tangent})
-        for i in range(columns):
-            direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
-            out[:, i] = np.ravel(
-                forward([pushed], {**values, tangent: direction}, scope.precision)[pushed]
-            )
-        open_ = np.flatnonzero(
-            np.isnan(out).any(axis=1)
-        ).tolist()  # zero times infinity is decided on the way back
-    order = reachable([root])
-    for i in open_:
-        seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-        found = vjps_of(root, seed, [x], values, order).get(x)
-        out[i] = 0 if found is None else np.ravel(found)
-    return out.reshape((*root.shape, *x.shape))[()]
-
-
-def hessian(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values
-) -> dict[str, dict[str, Any]]:
-    if math.prod(root.shape) != 1:
-        raise ShapeError(
-            f"a Hessian needs a scalar, not an array of shape {root.shape}",
-            help="take sum(...), or use --jacobian",
-        )
-    slopes = slopes_of(root, wrt)
-    table = forward([*slopes.values()], values, scope.precision)
-    return {
-        name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()}
-        for name, slope in slopes.items()
-    }
-
-
-def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
-    """The vector-Jacobian products of a node as nodes, by name; with a seed of ones, if there is no
-    other.
-    """
-    found = transforms.vjp(
-        root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed
-    )
-    return dict(zip(wrt, found, strict=True))
-
-
-def hvp(
-    program: Program,
-    root: Expr,
-    wrt: dict[str, Expr],
-    values: Values,
+def remarks(
+    scope: Scope,
+    order: Sequence[Expr],
+    wrt: Mapping[str, Expr],
+    uses: Iterable[StaticUse],
     options: Options,
-    record: Record,
-) -> dict[str, Any]:
-    """The Hessian times a direction, in the shape of each variable: the gradient of the derivative
-    in that direction.
+    zero: Collection[str],
+) -> tuple[list[str], dict[str, str]]:
+    """Warnings about the names whose entries are zero, or lack a part, as nothing is differentiated
+    where they stand.
+
+    The second result has those among them of names that have no other place: there is nothing to be
+    right or wrong.
+
+    zero   the names whose entries are zero
     """
-    if math.prod(root.shape) != 1:
-        raise ShapeError(
-            f"a Hessian-vector product needs a scalar, not an array of shape {root.shape}",
-            help="take sum(...), or use --jvp",
-        )
-    scope = program.scope
-    tangents = _tangents(program, root, options, record)
-    moving = list(tangents)
-    slopes = transforms.vjp(root, moving, transforms.ones_like(root))
-    along = scope.graph.constant(0.0)
-    for x, slope in zip(moving, slopes, strict=True):
-        along = along + sum_(slope * tangents[x])
-    table = forward([along], values, scope.precision)
-    return {name: jacobian(scope, along, x, table) for name, x in wrt.items()}
-
-
-def jvp(program: Program, root: Expr, values: Values, options: Options, record: Record) -> Any:
-    """The derivative in the direction that the options have."""
-    pushed = transforms.jvp(root, _tangents(program, root, options, record))
-    return forward([pushed], values, program.scope.precision)[pushed]
-
-
-def _tangents(program: Program, root: Expr, options: Options, record: Record) -> dict[Expr, Expr]:
-    """The direction by the nodes that move.
-
-    Raises for names that the result does not depend on, and for shapes that are not theirs.
-    """
-    scope = program.scope
-    tangents = {}
-    depends = set(definition_order(root))
-    for name, given in options.tangents.items():
-        x = scope.subject(name)
-        if x is None or x not in depends:
-            known = [node.payload.name for node in depends if node.is_leaf]
-            raise MissingValueError(
-                f"the result does not depend on '{name}', which has a tangent",
-                help=did_you_mean(name, sorted(known), "leave its tangent out"),
+    found = []
+    constant = {}
+    places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
+    flows = useful_nodes(order) if zero or places else set()
+    for name, x in wrt.items():
+        if x in places:
+            part = "leaves out" if x in flows else "is 0:"
+            found.append(f"the derivative by {name} {part} {places[x]}, which is held constant")
+            if x not in flows:
+                constant[name] = found[-1]
+        elif name in zero and x not in flows and (options.wrt is None or x in order):
+            cause = _detaching(scope, order, x)
+            why = (
+                f"{cause} stops gradients, as in PyTorch"
+                if cause
+                else "nothing differentiable depends on it"
             )
-        what = f"the tangent of '{name}'"
-        tangent = numbers_like(program, given, f"<{options.mode}>", what, "its value", x.shape)
-        record.tangents[name] = tangent.astype(np.float64)
-        tangents[x] = scope.graph.constant(record.tangents[name])
-    return tangents
+            found.append(f"the derivative by {name} is 0: {why}")
+    return found, constant
 
 
-def numbers_like(
-    program: Program, given: Any, place: str, what: str, other: str, shape: tuple[int, ...]
-) -> np.ndarray:
-    """Return numbers, from an array or a text of the language, of the shape of another array.
-
-    Raises TypeMismatchError and ShapeError.
-    """
-    found = program.constant(given, place) if isinstance(given, str) else np.asarray(given)
-    if not found.size and not math.prod(shape):
-        found = found.reshape(shape)  # JSON has one array without entries: []
-    if found.dtype.kind not in "fiu":
-        raise TypeMismatchError(f"{what} must be real numbers, not {found.dtype}")
-    if found.shape != shape:
-        raise ShapeError(
-            f"{what} has the shape {found.shape}, {other} {shape}; they must be the same"
+def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
+    """The conversion through which alone a result depends on a name, as it is written."""
+    return (
+        next(
+            (
+                scope.detached[node]
+                for node in order
+                if node in scope.detached and x in reachable([node])
+            ),
+            None,
         )
+        if scope.detached
+        else None
+    )
+
+
+def has_powers(order: Sequence[Expr]) -> bool:
+    """Return whether there is a power whose exponent depends on a name."""
+    return any(map(_has_exponent, order))
+
+
+def _has_exponent(node: Expr) -> bool:
+    return node.op is pow_ and node.operands[1] is not None and not node.operands[1].is_constant
+
+
+def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
+    """Return names with entries that are no numbers, where they are exponents of negative bases,
+    each with what is to be said of it.
+    """
+    powers = [node for node in order if _has_exponent(node)]
+    values = forward([node.operand for node in powers], scope.values, scope.precision)
+    powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
+    found: dict[str, str] = {}
+    for name, x in names.items() if powers else ():
+        above = varied_nodes(order, [x])
+        power = next(
+            (node for node in powers if node.operands[1] in above and node.operand not in above),
+            None,
+        )
+        if power is not None:
+            found[name] = (
+                f"no derivative by {name}: the base of {text_of(scope, power)} is negative; "
+                f"--freeze {name} leaves it out"
+            )
     return found

@@ -284,9 +284,8 @@ class Explanation(Summed):
         """
         node = self.node(id)
         text = node.text or f"· {node.op}"
-        if (
-            node.call is not None and self.source is not None
-        ):  # names in a body are the function's own
+        # names in a body are the function's own
+        if node.call is not None and self.source is not None:
             text = f"{text} in {self.source.text[slice(*node.call)]}"
         return ends_of(node.name or text, limit)
 

@@ -255,7 +255,6 @@ def size(value: Any) -> float:
 
 
 # -- HTML
-# --------------------------------------------------------------------------------------------------------------
 
 
 def html_page(title: str, style: str, content: Iterable[str], program: str = "") -> str:
@@ -309,7 +308,6 @@ def _cells(row: Sequence[str]) -> str:
 
 
 # -- LaTeX
-# -------------------------------------------------------------------------------------------------------------
 
 
 def latex_document(expr: str, equations: Sequence[str]) -> str:

@@ -327,6 +327,7 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     name = one_line(id_text(record.id), 100)
     said = {"id": name, "expression": one_line(record.expr, 500)}
     index = {"ruleIndex": _INDEX[outcome.rule]} if outcome.rule in _INDEX else {}
+    # a record, by its id
     return {
         "ruleId": outcome.rule,
         **index,
@@ -335,9 +336,7 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": _physical(place_of(outcome), outcome.suite),
-                **(
-                    {"logicalLocations": [{"name": name, "kind": "object"}]} if name else {}
-                ),  # a record, by its id
+                **({"logicalLocations": [{"name": name, "kind": "object"}]} if name else {}),
             }
         ],
         "partialFingerprints": {"finding/v1": fingerprint(outcome)},

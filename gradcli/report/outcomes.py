@@ -28,7 +28,6 @@ T = TypeVar("T")
 
 
 # -- What a case is known by from run to run: what it says, never where it stands
-# -------------------
 
 _LONGEST = 400  # characters of a text that is told as it is
 
@@ -93,14 +92,12 @@ class Outcome:
     status: str
     reason: str | None = None  # of a skip or an expected failure
     seconds: float = 0.0
-    details: list[str] = field(
-        default_factory=list
-    )  # lines that explain a failure: what, where, both values, diagnosis
+    # lines that explain a failure: what, where, both values, diagnosis
+    details: list[str] = field(default_factory=list)
     identity: Identity | None = None  # what it is known by from run to run
     repeat: str | None = None  # of one that is wrong: a command that repeats it
-    drawn: str | None = (
-        None  # of arguments that were drawn at random: how many points, and from which seed on
-    )
+    # of arguments that were drawn at random: how many points, and from which seed on
+    drawn: str | None = None
 
     @property
     def bad(self) -> bool:
@@ -248,13 +245,14 @@ def _without_digits(record: Record) -> bool:
 
 # -- Reports -------------------------------------------------------------------------------------
 
+# The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when
+# it is asked for.
 KINDS = {
     "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
     "junit": "machine_reports.JUnitReport", "github": "pages.GitHubReport", "gitlab": "machine_reports.GitLabReport",
     "sarif": "machine_reports.SarifReport",
     "markdown": "pages.MarkdownReport",
 }  # fmt: skip
-"""The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""
 
 
 def make(kind: str, stream: TextIO, **how: bool) -> Report:

@@ -153,9 +153,8 @@ class MarkdownReport(Report):
         id, where, expr, why = (markdown_code(text, limit) for text, limit in texts)
         full = markdown_block(block(replace(outcome, repeat=None)))
         if outcome.repeat is not None:
-            full += "\n" + markdown_block(
-                outcome.repeat, "sh"
-            )  # by itself, so that it can be copied
+            # by itself, so that it can be copied
+            full += "\n" + markdown_block(outcome.repeat, "sh")
         return _Finding((outcome.rule, id, where, expr, why), full)
 
     def text(self, summary: Summary, room: int = ROOM) -> str:

@@ -148,7 +148,6 @@ def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Gro
 
 
 # -- what is drawn
-# -----------------------------------------------------------------------------------------------------
 
 
 def _draw(explanation: Explanation, groups: Groups) -> Drawing:
@@ -262,9 +261,8 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
 # -- Pictures: boxes with values and adjoints, operands above their users ------------------------
 
 
-_CHARACTER = (
-    7.3  # width of one in the font of boxes, which has one width; of the widest of usual fonts
-)
+# width of one in the font of boxes, which has one width; of the widest of usual fonts
+_CHARACTER = 7.3
 _PADDING, _MARGIN = 10, 24
 _HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes of a layer
 _LINE = 17
@@ -276,7 +274,6 @@ _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', mono
 
 
 # -- Layouts: layers from operands to their users, by a library for such (Sugiyama's method)
-# --------
 
 Point = tuple[float, float]
 
@@ -346,10 +343,11 @@ def _from_edges() -> Any:
 
 
 # -- Colours: by role and by the size of adjoints, for light and for dark surroundings
-# ---------------
 
 ROLES = ("leaf", "frozen", "const", "operation", "folded", "result")
 
+# Light and dark: ink is for edges and text beside boxes, flow for adjoints and what flows back; text
+# is readable on its filling (a contrast of 4.5 at least).
 _COLOURS = """
     paper           #ffffff #020617
     ink             #334155 #cbd5e1
@@ -373,8 +371,6 @@ _COLOURS = """
     result-line     #16a34a #4ade80
     result-text     #052e16 #dcfce7
 """
-"""Light and dark: ink is for edges and text beside boxes, flow for adjoints and what flows back; text is readable on its filling (a
-contrast of 4.5 at least)."""
 
 
 def colours(dark: bool) -> dict[str, str]:
@@ -437,7 +433,6 @@ class _Picture:
         return "\n".join([*lines, "</svg>", ""])
 
     # -- boxes
-    # --------------------------------------------------------------------------------------------------
 
     def _place(self, key: int) -> Point:
         """The middle of a box's upper side."""
@@ -473,7 +468,6 @@ class _Picture:
         yield "</g>"
 
     # -- edges
-    # --------------------------------------------------------------------------------------------------
 
     def _way(self, edge: Edge) -> list[Point]:
         """The points of an edge from the operand's box to the user's: from a lower side to the
@@ -582,7 +576,6 @@ _RULES = (
 
 
 # -- Mermaid
-# -----------------------------------------------------------------------------------------
 
 
 def mermaid(explanation: Explanation) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Part
 from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
+from gradcli.spelling import words
 
 _LONGEST = 40  # characters of a label
 _MARGIN = 0.04  # above and below what is shown
@@ -164,9 +165,8 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
 
 DIM = "bright_black"
 Row = list[tuple[str, str]]  # parts of a line, each with the name of its colour, or none
-_BITS = np.array(
-    [[64, 128], [4, 32], [2, 16], [1, 8]]
-)  # of the dots of a character in Braille, from below
+# of the dots of a character in Braille, from below
+_BITS = np.array([[64, 128], [4, 32], [2, 16], [1, 8]])
 
 
 class Style(NamedTuple):
@@ -255,7 +255,7 @@ class Chart(NamedTuple):
 
 # -- Curves --------------------------------------------------------------------------------------
 
-COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red", "white")
+COLOURS = [*words("cyan yellow magenta green blue red white")]
 MARKS = "*+ox#@%&=~$?"  # of curves without colours
 _PER_LABEL = 10  # columns along the axis below
 _PER_TICK = 3  # rows
@@ -365,17 +365,7 @@ def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
 
 # -- Contours ------------------------------------------------------------------------------------
 
-_HEIGHTS = (
-    "blue",
-    "bright_blue",
-    "cyan",
-    "green",
-    "bright_green",
-    "yellow",
-    "bright_yellow",
-    "red",
-    "bright_red",
-)
+_HEIGHTS = [*words("blue bright_blue cyan green bright_green yellow bright_yellow red bright_red")]
 _ARROWS = "→↗↑↖←↙↓↘"
 _APART = (10, 3)  # columns and rows between arrows
 

@@ -153,7 +153,6 @@ def _arrows(ax: Axes, record: PlotRecord) -> None:
 
 
 # -- A page with a picture and its table: a file of HTML that fetches nothing and runs nothing
-# ------
 
 _MOST = 2_000  # rows that are shown
 _STYLE = """

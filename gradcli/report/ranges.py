@@ -212,9 +212,8 @@ class PlotRecord(Answer):
     at: np.ndarray | None = None  # evenly spaced points of the name, where there is one
     curves: list[Curve] = field(default_factory=list)
     grid: Field | None = None
-    regions: list[BoundNote] = field(
-        default_factory=list
-    )  # of two ranges: boxes around what is not smooth
+    # of two ranges: boxes around what is not smooth
+    regions: list[BoundNote] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property

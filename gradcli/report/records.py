@@ -87,9 +87,8 @@ class Asserted(Data):
     relation: str = "=="
     text: str = ""  # what the user wrote, where the assert has several
     over: dict[str, tuple[float, float]] | None = None  # the box that it is claimed for
-    left_open: dict[str, tuple[float, float]] | None = (
-        None  # the smallest box in which it is not decided
-    )
+    # the smallest box in which it is not decided
+    left_open: dict[str, tuple[float, float]] | None = None
     reason: str | None = None  # why not
 
     @property
@@ -162,9 +161,8 @@ class Uncertainty(Data):
     contributions: dict[str, dict[str, Any]] = field(default_factory=dict)
     # the same of pairs of names that move together, whose part may be less than 0
     covariances: dict[str, dict[str, Any]] = field(default_factory=dict)
-    second_order: dict[str, float] | None = (
-        None  # bias and standard deviation with it, of normal distributions
-    )
+    # bias and standard deviation with it, of normal distributions
+    second_order: dict[str, float] | None = None
     results: JointCovariance | None = None  # with the results before it in its program
     notes: list[str] = field(default_factory=list)
 
@@ -212,9 +210,8 @@ class Answer(Data):
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
-    given: str | None = (
-        None  # a digest of the claims and the like that identify the case beside its text
-    )
+    # a digest of the claims and the like that identify the case beside its text
+    given: str | None = None
 
     @classmethod
     def of_error(cls, error: GradcliError, *, id: Any = None, expr: str | None = None) -> Self:
@@ -353,23 +350,19 @@ class Record(Answer):
     latex: dict[str, str] | None = None
     asserted: Asserted | None = None  # the first false relation of an assert, or else its first one
     relations: list[Asserted] = field(default_factory=list)  # all of them
-    refuted: list[str] = field(
-        default_factory=list
-    )  # false asserts beside it in its program, of which no other record tells
+    # false asserts beside it in its program, of which no other record tells
+    refuted: list[str] = field(default_factory=list)
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
-    precise: dict[str, Any] | None = (
-        None  # value and gradients as decimal strings, from the reference
-    )
+    # value and gradients as decimal strings, from the reference
+    precise: dict[str, Any] | None = None
     precise_certified: bool | None = None  # whether each of these digits is proved
     skip: str | None = None  # why the case is not checked
     unreached: bool = False  # whether there was no time left for it
     xfail: str | None = None  # why it is known to fail
-    point: dict[str, Array] = field(
-        default_factory=dict
-    )  # values that were chosen for names without one
-    at: dict[str, Array] = field(
-        default_factory=dict
-    )  # the values of the names with derivatives, where a report shows them
+    # values that were chosen for names without one
+    point: dict[str, Array] = field(default_factory=dict)
+    # the values of the names with derivatives, where a report shows them
+    at: dict[str, Array] = field(default_factory=dict)
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
     explanation: Any = None  # the Explanation, where one is asked for
 

@@ -10,9 +10,8 @@ from gradcli.characters import by_name
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
-Checked_co = TypeVar(
-    "Checked_co", bound=Check | None, covariant=True
-)  # None where no check was asked for
+# None where no check was asked for
+Checked_co = TypeVar("Checked_co", bound=Check | None, covariant=True)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

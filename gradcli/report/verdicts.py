@@ -109,21 +109,18 @@ class VariableCheck(Data):
     max_rel_error: float | None = None
     digits: int | None = None  # right digits of the worst entry, at most 17
     entries: tuple[int, int] | None = None  # checked, of how many
-    directions: int | None = (
-        None  # along how many random directions rules were held that nothing else vouches for
-    )
+    # along how many random directions rules were held that nothing else vouches for
+    directions: int | None = None
     wrong: int = 0  # how many entries are wrong
     worst: Worst | None = None
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
     certified: bool | None = None  # whether the verdict is proved, by enclosures
     enclosure: tuple[str, str] | None = None  # of the worst entry's true value
-    within: int | None = (
-        None  # the power of ten that the width of no enclosure exceeds; None where all are exact
-    )
-    by_mpmath: list[str] = field(
-        default_factory=list
-    )  # functions without rigorous bounds, for which nothing is proved
+    # the power of ten that the width of no enclosure exceeds; None where all are exact
+    within: int | None = None
+    # functions without rigorous bounds, for which nothing is proved
+    by_mpmath: list[str] = field(default_factory=list)
     lost: int | None = None  # bits of the worst entry that are lost, from 20 on
     underflows: bool = False  # whether all that is ill-conditioned is too small for floats
     bound: float | None = (
@@ -357,9 +354,8 @@ class Check(Data):
     departs: Departure | None = None  # where a wrong gradient begins
     rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
     over: dict[str, tuple[float, float]] | None = None  # the box that it is about
-    overflows: bool = (
-        False  # a mismatch of floats alone, because something on the way is too large for them
-    )
+    # a mismatch of floats alone, because something on the way is too large for them
+    overflows: bool = False
     limits: list[Limit] = field(default_factory=list)  # where the value is not finite
     critical_point: CriticalPoint | None = None  # of a Hessian
 

@@ -18,9 +18,8 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
 
-from gradcli.storage.whole_files import put_entry
+from gradcli.storage.whole_files import NEW, put_entry
 
-NEW = ".new."  # how the names of files begin that are being written; one that stays was interrupted
 _READING = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
 )
@@ -101,7 +100,7 @@ class Store(ABC):
             return False
         try:
             make_private(path.parent)
-            put_entry(path, content, NEW)
+            put_entry(path, content)
             self._make_room(path)
         except OSError:
             return False
@@ -260,9 +259,8 @@ def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None
         with open(handle, "rb", closefd=False) as stream:
             content = stream.read(largest + 1)
         with suppress(OSError):
-            os.utime(
-                handle if os.utime in os.supports_fd else path
-            )  # used now, and so kept for longer
+            # used now, and so kept for longer
+            os.utime(handle if os.utime in os.supports_fd else path)
         return content if len(content) <= largest else None
     except OSError:
         return None

@@ -125,12 +125,16 @@ class Replacement:
             self.file.close()
 
 
-def put_entry(path: Path, data: bytes, prefix: str) -> None:
+# how the names of a cache's files begin that are being written; one that stays was interrupted
+NEW = ".new."
+
+
+def put_entry(path: Path, data: bytes) -> None:
     """Let a private file of these bytes stand at a path, whatever stood there.
 
     It need not survive a loss of power. Raises OSError.
     """
-    handle, temporary = _new_in(path.parent, prefix, 0o600)
+    handle, temporary = _new_in(path.parent, NEW, 0o600)
     try:
         with open(handle, "wb") as stream:
             stream.write(data)

@@ -21,12 +21,13 @@ from gradcli.cli.request import (
     InfoRequest,
     Request,
 )
-from gradcli.cli.write.results import prepare, put, put_rows
+from gradcli.cli.write.results import in_columns, prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
 from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode
 from gradcli.report.rules import RULES
+from gradcli.spelling import words
 from gradcli.storage.cache import NATIVE, STORES, folder
 
 
@@ -42,11 +43,8 @@ def explain_word(request: HelpRequest) -> int:
     """
     codes = {name.removeprefix("error-"): rule for name, rule in RULES.items()}
     if request.word is None:
-        width = max(map(len, codes))
-        return _put(
-            request,
-            "\n".join(f"{name:<{width}}  {rule.description}" for name, rule in codes.items()),
-        )
+        rows = ((name, rule.description) for name, rule in codes.items())
+        return _put(request, "\n".join(in_columns(rows)))
     name = request.word.strip().removeprefix("error[").removesuffix("]").removeprefix("error-")
     if name in codes:
         return _put(request, f"{name}: {codes[name].description}.\n  {codes[name].advice}".rstrip())
@@ -69,17 +67,11 @@ def show_info(request: InfoRequest) -> int:
     known = surroundings()
     if request.output_format == "json":
         return _put(request, encode(known, 2))
-    lines = {
-        name: " ".join(value) if isinstance(value, list) else str(value)
+    rows = (
+        (name, printable(" ".join(value) if isinstance(value, list) else str(value)))
         for name, value in known.items()
-    }
-    width = max(map(len, lines))
-    return _put(
-        request,
-        "\n".join(
-            [*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS]
-        ),
     )
+    return _put(request, "\n".join([*in_columns(rows), "", DEPENDS]))
 
 
 def show_cache(request: CacheRequest) -> int:
@@ -121,7 +113,6 @@ def _put(request: Request, text: str) -> int:
 
 
 # -- The catalogue as text: a list of functions, or what there is to say of one
-# --------------
 
 
 def function_list(words: Sequence[str]) -> str:
@@ -173,12 +164,11 @@ def _text(entry: catalogue.Entry) -> str:
         rows.append(("example", f"gradcli eval '{entry.example.expr}' {at}".rstrip()))
         rows.append(("value", _numbers(entry.example.value)))
         rows += [(f"d/d{name}", _numbers(slope)) for name, slope in entry.example.grad.items()]
-    width = max((len(label) for label, _ in rows), default=0)
     return "\n".join(
         [
             entry.signature,
             *([f"  {entry.doc}"] if entry.doc else []),
-            *(f"  {label:<{width}}  {text}" for label, text in rows if text),
+            *(line for line, row in zip(in_columns(rows, "  "), rows, strict=True) if row[1]),
         ]
     )
 
@@ -192,18 +182,7 @@ def _numbers(value: Any) -> str:
 # -- What gradcli runs on, as far as results may depend on it ------------------------------------
 
 
-_PACKAGES = (
-    "gradcli",
-    "numpy",
-    "scipy",
-    "sympy",
-    "mpmath",
-    "python-flint",
-    "typer",
-    "rich",
-    "msgspec",
-    "gmpy2",
-)
+_PACKAGES = words("gradcli numpy scipy sympy mpmath python-flint typer rich msgspec gmpy2")
 
 DEPENDS = (
     "Values and gradients may differ in last bits between versions of NumPy and SciPy and between "

@@ -33,11 +33,10 @@ from gradcli.files.settings import Configuration, Settings, verdicts
 from gradcli.inert import shell_command
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.tree import Asked, Statement
 from gradcli.limits import Limits
-from gradcli.plans.backend import insist
+from gradcli.plans.backend import require_compiler
 from gradcli.plans.threads import cores
-from gradcli.query.bindings import Programs
 from gradcli.query.cases import (
     CheckedLines,
     check_statement,
@@ -51,6 +50,7 @@ from gradcli.query.cases import (
 )
 from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import CHECKING, Options, checking_options
+from gradcli.query.programs import Programs
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
@@ -77,7 +77,7 @@ class FileOptions:
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
-            insist(request.backend)
+            require_compiler(request.backend)
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
         self._made = cache(partial(checking_options, options=options))
 
@@ -233,9 +233,8 @@ def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
     )
     for path in inputs.files:
         if inputs.holds_records(path):
-            yield from _batches(
-                inputs, path, limits, _BATCH if processes > 1 else 1
-            )  # one process answers a slow pipe line by line
+            # one process answers a slow pipe line by line
+            yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)
         elif together or is_stream(path) or processes == 1:  # a stream is read once
             yield Part(path, with_expression=together)
         else:
@@ -264,9 +263,8 @@ def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[P
         lines = list(inputs.lines(path, limits))
     except GradcliError:
         lines = []  # what is wrong is said once, by the one who reads it as a whole
-    if len(lines) < _WORTH_SHARING or any(
-        "rand" in line for line in lines
-    ):  # numbers are drawn in the order of the program
+    # numbers are drawn in the order of the program
+    if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):
         yield Part(path)
         return
     size = -(-len(lines) // shares)
@@ -323,9 +321,8 @@ class Cases(Work):
         super().__init__(request, check_inputs(request, usual))
         options = self.file_options.of(None)
         for path in self.inputs.files:
-            self.file_options.of(
-                path
-            )  # what is wrong in a project's settings is said before anything is done
+            # what is wrong in a project's settings is said before anything is done
+            self.file_options.of(path)
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes
 
@@ -441,7 +438,7 @@ class Cases(Work):
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
                     wanted = line in ours
-                    asked = isinstance(statement, (Query, Assertion, GradcliError))
+                    asked = isinstance(statement, Asked | GradcliError)
                     if asked and not wanted and not drawing:
                         continue
                     record = self._check(program, statement, options)
@@ -466,7 +463,7 @@ class Cases(Work):
         decide = partial(check_statement, program, statement, options, id=id)
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
-        asked = statement if isinstance(statement, (Query, Assertion)) else None
+        asked = statement if isinstance(statement, Asked) else None
         return self.budget.within(
             decide,
             lambda reason: None if asked is None else left_undecided(unrun(asked, id), reason),

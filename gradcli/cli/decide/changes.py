@@ -17,9 +17,8 @@ from gradcli.files.settings import Settings
 from gradcli.functions.places import is_installed
 from gradcli.storage.whole_files import real
 
-_DATA = re.compile(
-    rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])"""
-)  # in programs and records
+# in programs and records
+_DATA = re.compile(rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])""")
 _CODE = (".py", ".so", ".pyd")  # the last two are compiled
 _LARGEST = 1 << 24  # bytes of a file that is looked through for the names of data
 
@@ -78,7 +77,6 @@ class Changes:
         return os.fsdecode(done.stdout)
 
     # -- which files and functions have to be decided
-    # ----------------------------------------------------------------------
 
     def files(self, inputs: Inputs, settings_of: Any) -> list[str]:
         """The files that have changed, or the data that they read, or how they are judged; streams

@@ -26,17 +26,17 @@ from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import explain_record
 from gradcli.limits import Limits
-from gradcli.query.bindings import Programs, as_equation
+from gradcli.query.bindings import as_equation
 from gradcli.query.evaluate import Script
 from gradcli.query.general_derivatives import derivatives, refuse_absent
 from gradcli.query.options import Options, names_of
+from gradcli.query.programs import Programs
 from gradcli.query.related import related_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
 
 # -- ``gradcli diff``
-# ---------------------------------------------------------------------------------------------------
 
 
 _NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
@@ -136,7 +136,6 @@ class Differentiation(Run):
 
 
 # -- ``gradcli explain``
-# ------------------------------------------------------------------------------------------------
 
 
 _OF_EXPLANATIONS = {

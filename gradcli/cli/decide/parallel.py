@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from gradcli.cli.decide.cases import Batch, Part, Piece, Work
+from gradcli.cli.interrupts import ENDING
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import GradcliError, InternalError
@@ -34,9 +35,6 @@ from gradcli.report.records import Record
 
 _PATIENCE = 2.0  # seconds that a process has to tidy up
 _LOOK = 1.0  # seconds after which somebody looks who is left, should a pipe not tell
-_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
 
 
 class Worker:
@@ -84,13 +82,12 @@ class Worker:
 
 
 # -- in the process
-# ------------------------------------------------------------------------------------------------------
 
 
 def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: Any) -> None:
     """Leave interrupts to the parent, end with it, and answer until nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in _SIGNALS:
+    for number in ENDING:
         if number != signal.SIGINT:
             signal.signal(number, _end)  # which unwinds, so that compilers end and their files go
     threading.Thread(target=_end_with_parent, daemon=True).start()

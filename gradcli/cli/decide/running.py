@@ -25,11 +25,11 @@ from gradcli.containment import as_gradcli_error
 from gradcli.errors import UsageError, text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
-from gradcli.plans.backend import insist
-from gradcli.query.bindings import Programs
+from gradcli.plans.backend import require_compiler
 from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import Options, names_of
+from gradcli.query.programs import Programs
 from gradcli.report.records import Answer, Record
 
 
@@ -81,9 +81,8 @@ class Run:
     def __post_init__(self) -> None:
         self.names = UsedNames()
         inputs, programs = self.inputs, self.programs
-        if (
-            inputs.expression is not None and not inputs.files
-        ):  # the names of the whole run are known at once
+        # the names of the whole run are known at once
+        if inputs.expression is not None and not inputs.files:
             refuse_unknown_in(
                 inputs.expression, self.options, programs.values, programs.limits, self.free
             )
@@ -164,7 +163,6 @@ class Run:
 
 
 # -- ``gradcli eval``
-# ----------------------------------------------------------------------------------------------------
 
 
 def evaluate(request: EvalRequest) -> int:
@@ -234,7 +232,7 @@ def eval_options(request: EvalRequest) -> Options:
     Raises UsageError, and NativeError without a compiler.
     """
     options = options_of(request, "modes eval")
-    insist(request.backend)
+    require_compiler(request.backend)
     mode = next(
         (
             option.removeprefix("--")

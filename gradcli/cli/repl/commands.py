@@ -18,10 +18,11 @@ from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE, command_of
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.cli.request import ReplRequest
-from gradcli.cli.write.results import put, put_rows, put_text, somebody_types
+from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
 from gradcli.errors import UsageError, suggestion
 from gradcli.files.stores import lines_of
 from gradcli.inert import inert_lines, pad
+from gradcli.language.tokens import open_brackets
 from gradcli.limits import DEFAULT
 from gradcli.report.lines import short
 
@@ -69,9 +70,8 @@ def inputs() -> Iterator[str]:
 # arguments, as on the command line.
 
 
-_BEGIN = re.compile(
-    r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))"
-)  # where arguments begin after an expression
+# where arguments begin after an expression
+_BEGIN = re.compile(r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))")
 
 
 def pass_on(name: str, *added: str) -> Callable[[Session, str], int]:
@@ -125,19 +125,14 @@ def split(name: str, text: str) -> list[str]:
     therefore.
     """
     places = (max(0, found.start()) for found in _BEGIN.finditer(f" {text}"))
-    cut = next(
-        (place for place in places if _is_closed(text[:place])), len(text)
-    )  # axis=0 in a call is no argument of ours
+    # axis=0 in a call is no argument of ours
+    cut = next((place for place in places if open_brackets(text[:place]) <= 0), len(text))
     try:
         if name == "diff":
             return shlex.split(text) or [""]
         return [text[:cut].strip(), *shlex.split(text[cut:])]
     except ValueError:
         raise UsageError("a quote is not closed", help='quote primes: "f\'(x)"') from None
-
-
-def _is_closed(text: str) -> bool:
-    return text.count("(") + text.count("[") <= text.count(")") + text.count("]")
 
 
 class Command(NamedTuple):
@@ -194,12 +189,7 @@ def _help(session: Session, text: str) -> int:
     if text:
         return _run(["help", "--", text])
     rows = {f":{name} {command.takes}".rstrip(): command.does for name, command in COMMANDS.items()}
-    width = max(map(len, rows))
-    put_rows(
-        "\n".join(
-            [_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())]
-        )
-    )
+    put_rows("\n".join([_INTRODUCTION, "", *in_columns(rows.items(), "  ")]))
     return FINE
 
 

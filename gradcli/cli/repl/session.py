@@ -22,16 +22,16 @@ from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
+from gradcli.language.tokens import open_brackets
 from gradcli.language.tree import Assertion, Query
 from gradcli.limits import DEFAULT
-from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.options import Options
+from gradcli.query.programs import Programs
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")
 _OF_SESSION = "  # the last result"  # of lines that are no one's but the session's
-_OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 
 
 class Entry(NamedTuple):
@@ -210,11 +210,9 @@ def is_complete(text: str) -> bool:
         return True
     if lines[-1].endswith("\\") and "#" not in lines[-1]:
         return False
-    found = _OPEN_WORDS.findall(text)
-    if sum((word in "([") - (word in ")]") for word in found) > 0 and len(text) < DEFAULT.length:
-        return (
-            not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()
-        )  # two empty lines give up
+    if open_brackets(text) > 0 and len(text) < DEFAULT.length:
+        # two empty lines give up
+        return not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()
     heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
     return (
         not heads

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,9 +37,8 @@ def prepare(kind: str = "text") -> None:
     if kind not in LACKING:
         reconfigure(errors="backslashreplace")
     elif (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig"):
-        reconfigure(
-            encoding="ascii", errors=LACKING[kind]
-        )  # which all encodings have: their readers expect UTF-8
+        # which all encodings have: their readers expect UTF-8
+        reconfigure(encoding="ascii", errors=LACKING[kind])
 
 
 def somebody_types() -> bool:
@@ -79,6 +78,13 @@ def put_rows(text: str) -> None:
     from gradcli.cli.write.terminal import console, plain_text, put_lines
 
     put_lines(console(sys.stdout, forced=False), plain_text(text))
+
+
+def in_columns(rows: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
+    """Return a line for each row: its first text, and its second in a column beside it."""
+    rows = list(rows)
+    width = max((len(first) for first, _ in rows), default=0)
+    return [f"{indent}{first:<{width}}  {second}" for first, second in rows]
 
 
 _PICTURES = ("svg", "html", "mermaid")
@@ -173,9 +179,9 @@ class Writer:
                 help="write --format json, or text",
             )
         if self.form == "jsonl":
-            self.put(_encode(result) + "\n")
+            self.put(_encode(result.to_dict()) + "\n")
         elif self.form == "json":
-            self.found.append(_encode(result, 2))
+            self.found.append(_encode(result.to_dict(), 2))
         elif self.form == "csv":
             from gradcli.report.table import HEADER, csv_rows
 
@@ -234,11 +240,7 @@ class Writer:
         return text if self.out is None else f"```mermaid\n{text}```\n"
 
 
-def _encode(result: Any, indent: int | None = None) -> str:
-    return _encode_data(result.to_dict(), indent)
-
-
-def _encode_data(data: Any, indent: int | None = None) -> str:
+def _encode(data: Any, indent: int | None = None) -> str:
     from gradcli.report.data import encode
 
     return encode(data, indent)
@@ -260,7 +262,7 @@ def _alone(record: Record, field: str) -> str:
                 help="write --wrt NAME" if found else None,
             )
         (found,) = found.values()
-    return _encode_data(found).strip('"') + "\n"
+    return _encode(found).strip('"') + "\n"
 
 
 def writer_for(request: Request, **how: Any) -> Writer:

@@ -81,9 +81,8 @@ class SavedArrays:
             try:
                 mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
                 weakref.finalize(mapped, discard, temporary)  # what was not moved to its place goes
-                os.posix_fallocate(
-                    handle, 0, os.fstat(handle).st_size
-                )  # a full disk is an error now, not a signal later
+                # a full disk is an error now, not a signal later
+                os.posix_fallocate(handle, 0, os.fstat(handle).st_size)
             except BaseException:
                 discard(temporary)
                 raise
@@ -225,9 +224,8 @@ def _npy(stream: BinaryIO, arrays: Arrays) -> None:
 
 
 def _npz(stream: BinaryIO, arrays: Arrays) -> None:
-    with zipfile.ZipFile(
-        stream, "w"
-    ) as archive:  # np.savez has parameters, which names may be called like
+    # np.savez has parameters, which names may be called like
+    with zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)

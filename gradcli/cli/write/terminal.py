@@ -118,9 +118,8 @@ class Terminal:
                 self._put(("  ", ""), (row.name, "bold"), (" =", ""))
                 for line in row.numbers.split("\n"):
                     self._put((" " * _INDENT + line, ""))
-            if (
-                row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula)
-            ):  # those are the gradient again
+            # those are the gradient again
+            if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):
                 self._put((f"  d/d{row.name} = {row.formula}", "cyan"), hang=_INDENT)
 
     def _grid(self, table: Table, beside: bool, below: bool) -> Grid:
@@ -153,17 +152,11 @@ class Terminal:
 
 def console(stream: TextIO, forced: bool) -> Console:
     """rich's view of a stream, which takes everything as plain text."""
-    if not forced:
-        return Console(file=stream, markup=False, emoji=False, highlight=False)
-    return Console(  # with colours, whatever the environment says
-        file=stream,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        force_terminal=True,
-        no_color=False,
-        color_system="standard",
+    # colours whatever the environment says
+    how: dict[str, Any] = (
+        {"force_terminal": True, "no_color": False, "color_system": "standard"} if forced else {}
     )
+    return Console(file=stream, markup=False, emoji=False, highlight=False, **how)
 
 
 def plain_text(content: str, style: str = "") -> Text:

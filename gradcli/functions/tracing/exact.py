@@ -38,9 +38,8 @@ from gradcli.tensors.core.trace import Trace, trace_call
 TRACED = "the traced function"
 OF_TENSORS = "gradcli"  # whose tensors a function takes
 _MOST_BRANCHES = 4
-_NEARBY = (
-    2.0**-20
-)  # relative: values at which a constant that hides a dependence is another, and no branch
+# relative: values at which a constant that hides a dependence is another, and no branch
+_NEARBY = 2.0**-20
 _ALIKE = 1e-9  # relative, of what the function gives to its own libraries and to tensors
 
 # A function that takes tensors: its arguments, and what its run says beside the results.
@@ -456,7 +455,7 @@ def _torch(subject: Subject) -> Run:
 
 
 def _jax(subject: Subject) -> Run:
-    from gradcli.functions.tracing.jaxprs import evaluate_jaxpr
+    from gradcli.functions.tracing.jaxprs import JaxprRun
 
     programs: list[Any] = []
 
@@ -467,12 +466,8 @@ def _jax(subject: Subject) -> Run:
             programs.append(flat({name: jax.numpy.asarray(x.array) for name, x in tensors.items()}))
         (program,) = programs
         # JAX sorts a dictionary by its names
-        found = evaluate_jaxpr(
-            program.jaxpr,
-            program.consts,
-            [Traced(tensors[name], passage) for name in sorted(tensors)],
-            passage,
-        )
+        arguments = [Traced(tensors[name], passage) for name in sorted(tensors)]
+        found = JaxprRun(passage).evaluate(program.jaxpr, program.consts, arguments)
         return [_tensor_of(part) for part in found]
 
     return run

@@ -33,9 +33,9 @@ class Chosen(np.ndarray):
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
-    """One run of a program: it tells the passage of numbers that leave it, and where its code
-    stands.
+class JaxprRun:
+    """One run of a program of JAX's: arguments that are traced tell the passage of numbers that
+    leave it, and where its code stands.
 
     custom  whether it is within a custom function, whose rules say what is held constant
     """
@@ -162,18 +162,10 @@ class _Run:
         return self.evaluate(solve.jaxpr, solve.consts, [*kept, *right])
 
 
-_FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {
-    "cond": _Run.branch, "while": _Run.loop, "scan": _Run.scan, "linear_solve": _Run.solve, "custom_linear_solve": _Run.solve,
+_FLOWS: dict[str, Callable[[JaxprRun, Any, Sequence[Any]], list[Any]]] = {
+    "cond": JaxprRun.branch, "while": JaxprRun.loop, "scan": JaxprRun.scan,
+    "linear_solve": JaxprRun.solve, "custom_linear_solve": JaxprRun.solve,
 }  # fmt: skip
-
-
-def evaluate_jaxpr(
-    jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage
-) -> list[Any]:
-    """The results of a program of JAX's at these arguments, of which those that are traced tell the
-    passage.
-    """
-    return _Run(passage).evaluate(jaxpr, constants, arguments)
 
 
 def _plain(x: Any) -> Any:
@@ -216,10 +208,10 @@ def _frame(equation: Any) -> int | None:
 
 
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-_CALLS = frozenset({
-    "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "remat",
-    "remat2", "checkpoint",
-})  # fmt: skip
+_CALLS = words(
+    "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr remat remat2 "
+    "checkpoint"
+)
 
 
 # -- Primitives on traced arrays: a rule takes a primitive's operands, of which some are traced, and

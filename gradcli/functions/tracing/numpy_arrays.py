@@ -17,20 +17,17 @@ import numpy as np
 
 from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
+from gradcli.spelling import words
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import cast, get, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.transforms.vectorizing import map_ends
 
-_IN_PLACE = (
-    "partition",
-    "put",
-    "resize",
-    "sort",
-)  # methods of arrays that are not NumPy's function of their name
+# methods of arrays that are not NumPy's function of their name
+_IN_PLACE = words("partition put resize sort")
 
-_OF_FORM = ("shape", "ndim", "size", "dtype")
+_OF_FORM = words("shape ndim size dtype")
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
@@ -48,7 +45,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         self.passage = passage
 
     # -- NumPy's functions
-    # -------------------------------------------------------------------------------------------
 
     def __array_ufunc__(
         self,
@@ -66,9 +62,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if out is None or result is NotImplemented:
             return result
         (target,) = out
-        target[...] = (
-            result if isinstance(target, Traced) else np.asarray(result)
-        )  # which cannot hold what is recorded
+        # which cannot hold what is recorded
+        target[...] = result if isinstance(target, Traced) else np.asarray(result)
         return target
 
     def __array_function__(
@@ -85,7 +80,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     # -- entries
-    # -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Traced:
         return Traced(get(self.tensor, _plain(index)), self.passage)
@@ -100,7 +94,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return len(self.tensor)
 
     # -- numbers taken out of it
-    # ---------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.passage.out(self.tensor).astype(dtype or self.dtype, copy=False)
@@ -132,7 +125,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return self.passage.out(self.tensor).tolist()
 
     # -- NumPy's attributes and methods
-    # --------------------------------------------------------------------------------
 
     @property
     def real(self) -> Traced:
@@ -200,19 +192,8 @@ def _plain(value: Any) -> Any:
 # raises, and runs again without this.
 
 
-_EMPTY = (
-    "zeros",
-    "ones",
-    "empty",
-    "full",
-    "zeros_like",
-    "ones_like",
-    "empty_like",
-    "full_like",
-    "eye",
-    "identity",
-)
-_OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
+_EMPTY = words("zeros ones empty full zeros_like ones_like empty_like full_like eye identity")
+_OF_OTHERS = words("array asarray asanyarray ascontiguousarray")
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_own
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.spec import Op
+from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import Entries
 from gradcli.tensors.core.in_place import write
@@ -34,15 +35,8 @@ from gradcli.tensors.transforms.vectorizing import map_ends
 # passage that numbers leave the graph.
 
 
-_OF_DTYPES = (
-    "to",
-    "type",
-    "new_zeros",
-    "new_ones",
-    "new_full",
-    "new_empty",
-    "new_tensor",
-)  # which take dtypes and devices
+# methods that take dtypes and devices
+_OF_DTYPES = words("to type new_zeros new_ones new_full new_empty new_tensor")
 
 
 def methods(passage: Passage) -> dict[str, Any]:
@@ -145,9 +139,8 @@ def ours(value: Any) -> Any:
 
 _PARTS = ("linalg", "special")  # whose functions carry the part in their name: linalg_inv
 _OF_NETWORKS = ("torch.nn.functional", "torch._C._nn")
-_PLACED = frozenset(
-    {"device", "layout", "pin_memory", "memory_format", "generator"}
-)  # what says nothing about numbers
+# what says nothing about numbers
+_PLACED = words("device layout pin_memory memory_format generator")
 
 
 @contextmanager
@@ -241,7 +234,7 @@ def _writes(name: str) -> bool:
     )
 
 
-_IN_PLACE = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "pow"))
+_IN_PLACE = words("__iadd__ __isub__ __imul__ __itruediv__ __ipow__")
 
 
 def _call(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from gradcli.errors import (
     suggestion,
     text_lines,
 )
-from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
+from gradcli.ops.arrays.shapes import StaticArray, getitem, vector_of
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.registry import general
@@ -47,15 +47,15 @@ _TABLE = """
         lapack_driver: 'gesdd' 'gesvd' 'gelsd' 'gelsy' 'gelss'
         kind: 'quicksort' 'mergesort' 'heapsort' 'stable'
         stable: flag
-        optimize lwork _stacklevel: anything
+        optimize lwork _stacklevel compute_mode: anything
     between which dtypes numbers may move, where all have one
         casting: 'no' 'equiv' 'safe' 'same_kind' 'unsafe'
     what is so of indices, and what would become of those out of bounds, which are refused
         indices_are_sorted unique_indices: flag
         bounds_mode bounds_value: anything
     what a function does without being asked
-        everywhere use_lower pivot traced: True
-        inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower returned: False
+        everywhere use_lower pivot traced size_average reduce unpack_data unpack_pivots: True
+        inplace exact repetition return_rank pivoting promote_integers recompute_scale_factor hermitian allow_singular lower returned: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
         mode: 'raise'
@@ -99,7 +99,7 @@ def help_for(name: str, parameter: str) -> str:
 
 
 _WHOLE = (
-    "chunks count dim0 dim1 divisor_override downscale_factor embed_dim_to_check groups ignored "
+    "chunks count dim0 dim1 downscale_factor embed_dim_to_check groups ignored "
     "index k length num_classes num_groups "
     "num_heads padding_idx power start step stop upscale_factor"
 )
@@ -119,8 +119,8 @@ _BY_KIND = {
     "axes": "axes output_size",
     "number": _QUANTITIES,
     "numbers": "scale_factor v",
-    "flag": "align_corners recompute_scale_factor size_average unbiased",
-    "text": "compute_mode driver rounding_mode",
+    "flag": "align_corners unbiased",
+    "text": "driver rounding_mode",
     "order": "ord",
     "any": "padding",
     "truths": "mask",
@@ -297,7 +297,7 @@ def bind(
         given[parameter.name] = argument
     for parameter in signature.parameters:
         if parameter.flattens and parameter.name in given and given[parameter.name] is None:
-            given["x"] = reshape(host.value(given["x"]), shape=(-1,))
+            given["x"] = vector_of(host.value(given["x"]))
             del given[parameter.name]
     return given
 
@@ -327,9 +327,8 @@ def usage(name: str, signature: Signature) -> str:
 def _parameter_of(name: str, signature: Signature, keyword: str) -> Parameter:
     taking = [parameter for parameter in signature.parameters if keyword in parameter.spellings]
     for parameter in taking:
-        if (
-            parameter.name == keyword
-        ):  # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        if parameter.name == keyword:
             return parameter
     if taking:
         return taking[0]

@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, LabelError, ShapeError
-from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, take_along
+from gradcli.ops.arrays.reshaping import at_least_1d, expand_dims
+from gradcli.ops.arrays.shapes import (
+    StaticArray,
+    broadcast_to,
+    getitem,
+    reshape,
+    shape_with,
+    take_along,
+    vector_of,
+)
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import (
@@ -27,6 +35,7 @@ from gradcli.ops.elementwise.logic import (
     minimum,
     where,
 )
+from gradcli.ops.linalg.matrices import as_row
 from gradcli.ops.nn.activations import _log_softmax, log_softmax, relu
 from gradcli.ops.reductions.cumulative import cumprod
 from gradcli.ops.reductions.sums import mean, norm, sum_
@@ -88,8 +97,8 @@ def dist(x: Any, y: Any, *, p: Any = 2) -> Any:
     return _length(x - y, p)
 
 
-@function(torch="x|x1, y|x2, p, compute_mode", kinks=_KINKS)
-def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) -> Any:
+@function(torch="x|x1, y|x2, p, -compute_mode", kinks=_KINKS)
+def cdist(x: Any, y: Any, *, p: float = 2.0) -> Any:
     """The distances of each row of x from each row of y, in the p-norm.
 
     >>> cdist([x], [y, 2*x])
@@ -100,9 +109,8 @@ def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) ->
             f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and "
             f"{tuple(y.shape)}"
         )
-    points = reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
     others = reshape(y, shape=(*y.shape[:-2], 1, *y.shape[-2:]))
-    return _between(points - others, p)
+    return _between(as_row(x) - others, p)
 
 
 declare("""
@@ -150,8 +158,9 @@ _AT_ZERO = (noted_kink("a vector of zeros", "the length has the slope 0"),)
 
 
 def _row_norm(x: Any, p: float, axis: Any, keepdims: bool = True) -> Any:
-    row = x if x.shape else reshape(x, shape=(1,))
-    return norm(row, ord=None if p == 2 else p, axis=axis, keepdims=keepdims and bool(x.shape))
+    return norm(
+        at_least_1d(x), ord=None if p == 2 else p, axis=axis, keepdims=keepdims and bool(x.shape)
+    )
 
 
 @function(torch="x1, x2, axis, eps", kinks=_AT_ZERO)
@@ -208,29 +217,14 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
     """Register a loss by its definition, as `function` does; ``torch`` is PyTorch's order of all
     parameters.
 
-    The definition gives the loss of every entry, or takes ``reduction`` itself. PyTorch's older
-    size_average and reduce say what reduction says: mean, or else sum, or else none.
+    The definition gives the loss of every entry, or takes ``reduction`` itself.
     """
 
     def define(body: Function) -> Any:
         static = body.__kwdefaults__ or {}
         reduces = "reduction" in static
 
-        def reducing(
-            *arrays: Any,
-            reduction: str,
-            size_average: bool | None,
-            reduce: bool | None,
-            **rest: Any,
-        ) -> Any:
-            if size_average is not None or reduce is not None:
-                reduction = (
-                    "none"
-                    if reduce is not None and not reduce
-                    else "mean"
-                    if size_average is None or size_average
-                    else "sum"
-                )
+        def reducing(*arrays: Any, reduction: str, **rest: Any) -> Any:
             return (
                 body(*arrays, reduction=reduction, **rest)
                 if reduces
@@ -242,7 +236,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
             signature_of(body),
             reducing,
             doc=body.__doc__ or "",
-            static={**static, "reduction": "mean", "size_average": None, "reduce": None},
+            static={**static, "reduction": "mean"},
             **record,
         )
         declare(f"torch:\n{made.name}({torch})")
@@ -251,7 +245,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
     return define
 
 
-@loss("input, target, size_average, reduce, reduction")
+@loss("input, target, -size_average, -reduce, reduction")
 def mse_loss(input: Any, target: Any) -> Any:
     """The squared differences.
 
@@ -263,13 +257,13 @@ def mse_loss(input: Any, target: Any) -> Any:
 _TIE = (noted_kink("input = target", "0"),)
 
 
-@loss("input, target, size_average, reduce, reduction", kinks=_TIE)
+@loss("input, target, -size_average, -reduce, reduction", kinks=_TIE)
 def l1_loss(input: Any, target: Any) -> Any:
     """The absolute differences."""
     return abs_(input - target)
 
 
-@loss("input, target, size_average, reduce, reduction, beta", kinks=_TIE)
+@loss("input, target, -size_average, -reduce, reduction, beta", kinks=_TIE)
 def smooth_l1_loss(input: Any, target: Any, *, beta: Number = 1.0) -> Any:
     """d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones."""
     if is_number(beta) and beta < 0:
@@ -289,7 +283,7 @@ def huber_loss(input: Any, target: Any, *, delta: Number = 1.0) -> Any:
     return where(greater(size, delta), delta * (size - delta / 2), square(input - target) / 2)
 
 
-@loss("input, target, size_average, reduce, reduction, log_target")
+@loss("input, target, -size_average, -reduce, reduction, log_target")
 def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str = "mean") -> Any:
     """target*(log(target) - input), the input being log-probabilities, the target too if
     log_target; 'batchmean' divides by the first extent.
@@ -314,7 +308,7 @@ declare("""
 """)
 
 
-@loss("input, target, var, full, eps, reduction, size_average, reduce")
+@loss("input, target, var, full, eps, reduction, -size_average, -reduce")
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6
 ) -> Any:
@@ -329,7 +323,7 @@ def gaussian_nll_loss(
     return losses + 0.5 * math.log(2 * math.pi) if full else losses
 
 
-@loss("input, target, log_input, full, size_average, eps, reduce, reduction")
+@loss("input, target, log_input, full, -size_average, eps, -reduce, reduction")
 def poisson_nll_loss(
     input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Number = 1e-8
 ) -> Any:
@@ -379,7 +373,7 @@ bernoulli_nll = structural(
 
 
 @loss(
-    "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
+    "input, target, weight, -size_average, -reduce, reduction", domain="0 <= input <= 1",
 )
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
     """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's.
@@ -410,7 +404,7 @@ def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
 
 
 @loss(
-    "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
+    "input, target, weight, -size_average, -reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
 )
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None
@@ -428,7 +422,7 @@ def binary_cross_entropy_with_logits(
     return losses if weight is None else losses * weight
 
 
-@loss("input, target, weight, size_average, reduce, reduction")
+@loss("input, target, weight, -size_average, -reduce, reduction")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None) -> Any:
     """binary_cross_entropy_with_logits, averaged over the last axis; the target is broadcast to the
     input.
@@ -469,7 +463,7 @@ def _class_axis(scores: Shape, labels: Shape) -> int:
     (N, ...) are.
     """
     axis = min(1, len(scores) - 1)
-    if not scores or labels != (*scores[:axis], *scores[axis + 1 :]):
+    if not scores or labels != shape_with(scores, axis):
         raise ShapeError(
             f"labels of shape {tuple(labels)} do not fit scores of shape {tuple(scores)}, with "
             "classes along axis 1"
@@ -496,7 +490,7 @@ def _by_class(axis: int, weight: Any, like: Any) -> Any:
 
 
 def _of_class(x: Any, places: Any, axis: int) -> Any:
-    return reshape(take_along(x, places, axis=axis), shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
+    return reshape(take_along(x, places, axis=axis), shape=shape_with(x.shape, axis))
 
 
 def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str) -> Shape:
@@ -528,10 +522,7 @@ def _label_nll_slope(
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    column, classes = (
-        (*input.shape[:axis], 1, *input.shape[axis + 1 :]),
-        np.arange(input.shape[axis]),
-    )
+    column, classes = shape_with(input.shape, axis, 1), np.arange(input.shape[axis])
     labels = equal(
         reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1))
     )
@@ -573,12 +564,12 @@ def _nll(
     masses = (
         1.0
         if weight is None
-        else reshape(take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=target.shape)
+        else reshape(take_along(weight, vector_of(places), axis=0), shape=target.shape)
     )
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
-@loss("input, target, weight, size_average, ignore_index, reduce, reduction")
+@loss("input, target, weight, -size_average, ignore_index, -reduce, reduction")
 def nll_loss(
     input: Any,
     target: Index,
@@ -594,7 +585,7 @@ def nll_loss(
 
 
 @loss(
-    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
+    "input, target, weight, -size_average, ignore_index, -reduce, reduction, label_smoothing",
     backward="NllLoss",
 )
 def cross_entropy(
@@ -645,7 +636,7 @@ def one_hot(x: Index, *, num_classes: int) -> Any:
 # -- Losses that want scores or distances apart by a margin
 
 
-_REDUCED = "size_average, reduce, reduction"
+_REDUCED = "-size_average, -reduce, reduction"
 _FREE = (noted_kink("exactly at the margin", "the slope of what is within it"),)
 
 
@@ -739,7 +730,7 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ArgumentError(f"multi_margin_loss: p must be 1 or 2, not {p}")
-    x = input if input.shape else reshape(input, shape=(1,))
+    x = at_least_1d(input)
     target = reshape(target, shape=()) if len(x.shape) == 1 and target.shape == (1,) else target
     axis, places = label_places(x, target)
     others = where(
@@ -749,9 +740,7 @@ def multi_margin_loss(
     )
     terms = others if p == 1 else others * others
     if weight is not None:
-        terms = terms * reshape(
-            take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=places.shape
-        )
+        terms = terms * reshape(take_along(weight, vector_of(places), axis=0), shape=places.shape)
     return sum_(terms, axis=axis) / x.shape[axis]
 
 
@@ -760,15 +749,14 @@ def multilabel_margin_loss(input: Any, target: Index) -> Any:
     """The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and
     classes i that are no label, over the number of classes.
     """
-    x, target = (v if v.shape else reshape(v, shape=(1,)) for v in (input, target))
+    x, target = map(at_least_1d, (input, target))
     if target.shape != x.shape or len(x.shape) > 2:
         raise ShapeError(
             f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}"
         )
     classes = x.shape[-1]
-    listed = cumprod(
-        where(greater_equal(target, 0), 1.0, 0.0), axis=-1
-    )  # up to the first negative label
+    # up to the first negative label
+    listed = cumprod(where(greater_equal(target, 0), 1.0, 0.0), axis=-1)
     labels = class_labels(
         to_int(where(equal(listed, 0), 0.0, target)), classes=classes, ignored=None
     )

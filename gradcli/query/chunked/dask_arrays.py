@@ -68,7 +68,6 @@ def _as_floats(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 # -- where arrays are cut
-# ------------------------------------------------------------------------------------------------
 
 
 def _axes(given: Given) -> dict[str, int]:
@@ -121,7 +120,6 @@ def _unify_chunks(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[i
 
 
 # -- the program
-# ---------------------------------------------------------------------------------------------------------
 
 
 def _program(
@@ -147,7 +145,6 @@ def _program(
 
 
 # -- tasks
-# ---------------------------------------------------------------------------------------------------------------
 
 
 class _Tasks(Walk):
@@ -162,9 +159,8 @@ class _Tasks(Walk):
         self.dtype = program.stages.made.dtype
         self.delayed = import_module("dask").delayed
         self.sent = self.delayed(program, pure=True)
-        self.known = {
-            leaf: self.delayed(value, pure=True) for leaf, value in self.known.items()
-        }  # so it is sent once, however many take it
+        # so it is sent once, however many take it
+        self.known = {leaf: self.delayed(value, pure=True) for leaf, value in self.known.items()}
         self.results: dict[Expr, list[Any]] = {}
 
     def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:

@@ -115,9 +115,8 @@ class Cluster(Here):
 
     def everywhere(self, value: Any) -> Any:
         with self._in_words():
-            return self.client.submit(
-                _itself, value, pure=False
-            )  # a task, which is done again if its worker dies
+            # a task, which is done again if its worker dies
+            return self.client.submit(_itself, value, pure=False)
 
     @contextlib.contextmanager
     def _in_words(self) -> Iterator[None]:

@@ -192,7 +192,6 @@ class ChunkRun(Walk):
         super().__init__(self.program, self._extents(stores, at_once), self.values, seed)
 
     # -- the cut
-    # -------------------------------------------------------------------------------------------------------
 
     def _program(self, stores: Mapping[str, Described]) -> Program:
         """The program cut along the first axis that will do."""
@@ -235,7 +234,6 @@ class ChunkRun(Walk):
         return [min(step, length - start) for start in range(0, length, step)] or [0]
 
     # -- the work
-    # ------------------------------------------------------------------------------------------------------
 
     @property
     def steps(self) -> int:

@@ -1,3 +1,1 @@
-"""Ranges: what values and derivatives may be over a box, enclosed by intervals whose ends are
-rounded outwards.
-"""
+"""Ranges of values and derivatives over a box, enclosed by intervals rounded outwards."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import permutations
+from math import prod
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -22,29 +23,26 @@ from gradcli.reference.ranges.intervals import (
     EVERYTHING,
     JUMP,
     KINK,
-    ONE,
+    NOUGHT,
     POLE,
     ZERO,
     Box,
     Interval,
     range_of,
-    with_side,
     x_log_x,
 )
 
-NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
+GAPS, BROKEN = {DOMAIN, POLE}, {DOMAIN, POLE, JUMP}  # without a value; not continuous
 _MOST_CELLS = 20_000
-# defined everywhere
-_TOTAL = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler floor"
-_ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
+_ENTIRE = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler"  # analytic everywhere
+_ON_INTERVALS = {"log", "asin", "acos", "acosh", "atanh"}  # where they are analytic
 _ORDERS = (1, 2, 3, 4)  # of derivatives, for quotients whose parts vanish together
-GAPS = {DOMAIN, POLE}
 
 
 class Event(NamedTuple):
-    """A pole, an edge of the domain, a kink or a jump of a cell somewhere in a box."""
+    """Something that is the matter with a cell somewhere in a box."""
 
     kind: str
     cell: Cell
@@ -55,14 +53,13 @@ NONE: Events = frozenset()
 
 
 class Value(NamedTuple):
-    """The range of a cell; None where it is defined nowhere in the box."""
+    """The range of a cell, if it is defined somewhere in the box, and what is the matter there."""
 
     interval: Interval | None
     events: Events = NONE
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds of what is the matter."""
         return {e.kind for e in self.events}
 
 
@@ -78,38 +75,37 @@ def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, An
 
 
 class Cell:
-    """A number that depends on the variables.
+    """A number that depends on the variables: a sum, if of itself alone, and a product. Comparisons
+    make choices between 1 and 0, which are decided branch by branch.
 
-    Each is a sum, if of itself alone, and a product. Comparisons make choices between 1 and 0,
-    which are decided branch by branch.
-
-    known    its value, of a number
-    partial  whether it may be undefined somewhere
-    analytic whether it is so on a convex set, or a quotient, if what it is made of is
+    known     its value, of a number
+    partial   whether it may be undefined somewhere
+    analytic  whether it is so on a convex set, or a quotient, if what it is made of is
     """
 
     __array_ufunc__ = None
     known: fmpq | None = None
-    constant = NOUGHT
+    constant = fmpq(0)
     analytic = True
 
     def __init__(self, cells: Any, args: tuple[Cell, ...], partial: bool = False) -> None:
         self.cells, self.args = cells, args
-        self.terms: tuple[tuple[fmpq, Cell], ...] = ((UNIT, self),)
-        self.factors: tuple[Factor, ...] = (Factor(self, UNIT),)
+        self.terms: tuple[tuple[fmpq, Cell], ...] = ((fmpq(1), self),)
+        self.factors: tuple[Factor, ...] = (Factor(self, fmpq(1)),)
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)
+        self._over: dict[Cell, list[Cell]] = {}
         self.serial = len(cells.all)
         cells.all.append(self)
         if self.serial >= _MOST_CELLS:
             raise Unsupported(f"more than {_MOST_CELLS:,} operations")
 
-    __add__ = __radd__ = _combination(lambda cells, x, y: cells.sum([(UNIT, x), (UNIT, y)]))
-    __sub__ = _combination(lambda cells, x, y: cells.sum([(UNIT, x), (-UNIT, y)]))
-    __rsub__ = _combination(lambda cells, x, y: cells.sum([(UNIT, y), (-UNIT, x)]))
-    __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, UNIT)]))
-    __truediv__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, -UNIT)]))
-    __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, UNIT), (x, -UNIT)]))
+    __add__ = __radd__ = _combination(lambda cells, x, y: cells.sum([(1, x), (1, y)]))
+    __sub__ = _combination(lambda cells, x, y: cells.sum([(1, x), (-1, y)]))
+    __rsub__ = _combination(lambda cells, x, y: y - x)
+    __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, 1), (y, 1)]))
+    __truediv__ = _combination(lambda cells, x, y: cells.product([(x, 1), (y, -1)]))
+    __rtruediv__ = _combination(lambda cells, x, y: y / x)
     __lt__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS))
     __le__ = _combination(lambda cells, x, y: cells.compare(x, y, LESS | EQUAL))
     __gt__ = _combination(lambda cells, x, y: cells.compare(y, x, LESS))
@@ -119,7 +115,7 @@ class Cell:
     __hash__ = object.__hash__
 
     def __neg__(self) -> Any:
-        return self.cells.sum([(-UNIT, self)])
+        return self.cells.sum([(-1, self)])
 
     def __pos__(self) -> Cell:
         return self
@@ -146,29 +142,26 @@ class Cell:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Tell whether its zeros surely fill no space.
-
-        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly
-        anywhere: it is not where it is not 0 at a point.
+        """Tell whether its zeros surely fill no space: a quotient of functions that are analytic on
+        one convex set is 0 on all of it, or hardly anywhere, and not where it is not at a point.
         """
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
-        divisors = [f for b in inner for f in b.factors if f.divides]
-        if divisors or not all(c.analytic for c in self.order):
+        divides = any(f.divides for b in inner for f in b.factors)
+        if divides or not all(c.analytic for c in self.order):
             return False
         x, events = self.cells.somewhere.value(self)
         return x is not None and not events and 0 not in x
 
-    def operand_ranges(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
-        """The ranges of what it is made of, unless some of it has no value, and what is the matter
-        with that.
-        """
+    def value(self, at: Evaluation) -> Value:
+        """Its range, unless what it is made of has none, and what is the matter with either."""
         values = [at.table[a] for a in self.args]
         ranges = [x for x, _ in values if x is not None]
         events = NONE.union(*[events for _, events in values])
-        return ranges if len(ranges) == len(values) else None, events
+        return Value(None, events) if len(ranges) < len(values) else self.join(at, ranges, events)
 
-    def value(self, at: Evaluation) -> Value:
-        return at.table[self.args[0]]
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
+        """Its range, from those of what it is made of, and what is the matter with either."""
+        return Value(ranges[0], events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """Its derivative, from those of what it is made of, of which one at least is not 0."""
@@ -177,6 +170,49 @@ class Cell:
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         """The same of other cells; what a choice depends on stays."""
         return found[self.args[0]]
+
+    def limit(self, at: Evaluation) -> Interval | None:
+        """The range of quotients such as sin(x)/x, and of sums of them, whose numerator vanishes at
+        the root of what it is divided by: that of a derivative, by Taylor's theorem, which is about
+        what lies between the root and any other number, so that the root has to be in the box.
+        """
+        factors = [f for q, c in self.terms if q != 0 for f in c.factors if f.exponent < 0]
+        divisors = {f.base for f in factors if (x := at.table[f.base].interval) and 0 in x}
+        if not at.limits or len(divisors) != 1:
+            return None
+        (base,) = divisors
+        root, above = Interval.of(-base.constant), self._numerators(base)
+        if not above or root.low not in at.box[min(base.leaves)]:
+            return None
+        there = Evaluation(self.cells, at.box.with_side(min(base.leaves), root), limits=False)
+        if any(there.value(part).interval != NOUGHT for part in above[:-1]):
+            return None
+        here = Evaluation(self.cells, at.box, limits=False)
+        values = [here.value(part) for part in above]
+        return None if any(value.events for value in values) else values[-1].interval
+
+    def _numerators(self, base: Cell) -> list[Cell]:
+        """Numerators over a power n of a shifted variable: the derivatives up to n, over n!."""
+        if base in self._over:
+            return self._over[base]
+        found = self._over[base] = []
+        terms = [(q, {f.base: f for f in c.factors}) for q, c in self.terms if q != 0]
+        order = max(-factors[base].exponent for _, factors in terms if base in factors)
+        is_shift = base.is_linear and len(base.terms) == 1 and Interval.of(base.constant).is_point
+        if not is_shift or order not in _ORDERS:
+            return found
+        parts = [(self.constant, self.cells.product([(base, order)]))]
+        for q, factors in terms:
+            power = factors.pop(base, Factor(base, fmpq(0))).exponent + order
+            rest = self.cells.of_factors([*factors.values()])
+            parts.append((q, self.cells.product([(rest, 1), (base, power)])))
+        above = [self.cells.sum(parts)]
+        with suppress(Unsupported):
+            for k in range(int(order.p)):
+                slope = self.cells.slope(above[-1], base.terms[0][1])
+                above.append(self.cells.sum([(fmpq(1, k + 1), slope)]))
+            found += above
+        return found
 
 
 class Leaf(Cell):
@@ -195,59 +231,29 @@ class Named(Cell):
 
 
 class Sum(Cell):
-    """A constant and multiples of cells; a number without these.
-
-    One that may be undefined and has cancelled stays, 0 times.
-    """
+    """A constant and multiples of cells, 0 of one that cancelled but may be undefined."""
 
     def __init__(self, cells: Any, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
         self.constant, self.terms, self.known = constant, terms, None if terms else constant
         self.weights = [Interval.of(q) for q in (constant, *(q for q, _ in terms))]
 
-    def value(self, at: Evaluation) -> Value:
-        ranges, events = self.operand_ranges(at)
-        if ranges is None:
-            return Value(None, events)
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         constant, *weights = self.weights
         total = sum(map(mul, weights, ranges), constant)
-        if not total.is_finite:
-            limit = self._without_poles(at)
-            if limit is not None:
-                return Value(limit, frozenset(Event(DOMAIN, cell) for _, cell in events))
-        return Value(total, events)
-
-    def _without_poles(self, at: Evaluation) -> Interval | None:
-        """The range where poles of the terms cancel, at the zero of one cell that they are divided
-        by.
-        """
-        terms = [(q, c) for q, c in self.terms if q != 0]
-        divisors = [f for _, c in terms for f in c.factors if f.exponent < 0]
-        divisors = [f for f in divisors if (x := at.value(f.base).interval) and 0 in x]
-        if len({f.base for f in divisors}) != 1:
-            return None
-        worst = min(divisors, key=lambda f: f.exponent)
-        above = [(self.constant, self.cells.raise_to(worst.base, -worst.exponent))]
-        for q, c in terms:
-            power = sum((f.exponent for f in c.factors if f.base is worst.base), -worst.exponent)
-            rest = self.cells.of_factors([f for f in c.factors if f.base is not worst.base])
-            above.append((q, rest * self.cells.raise_to(worst.base, power)))
-        found = self.cells.of_factors([Factor(self.cells.sum(above), UNIT), worst])
-        return found.limit(at) if isinstance(found, Product) else None
+        if total.is_finite or not (limit := self.limit(at)):
+            return Value(total, events)
+        return Value(limit, frozenset(Event(DOMAIN, cell) for _, cell in events))
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
-        return self.cells.sum(
-            [(self.constant, self.cells.one), *((q, found[c]) for q, c in self.terms)]
-        )
+        return self.cells.sum([(self.constant, self.cells.one), (1, self.slope(found))])
 
 
 class Factor(NamedTuple):
-    """A base with its exponent, all told; whether it was divided by, and whether a root was taken
-    of it.
-    """
+    """A base with its exponent, whether it was divided by, and whether a root was taken of it."""
 
     base: Cell
     exponent: fmpq
@@ -263,122 +269,83 @@ class Product(Cell):
     """Powers of cells."""
 
     def __init__(self, cells: Any, *factors: Factor) -> None:
-        super().__init__(
-            cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors)
-        )
+        is_partial = any(f.divides or f.root for f in factors)
+        super().__init__(cells, tuple(f.base for f in factors), is_partial)
         self.factors = factors
         self.analytic = all(not f.root or f.base.is_linear for f in factors)
 
     def value(self, at: Evaluation) -> Value:
-        at_zero = self._with_logarithm(at)
-        if at_zero is not None:
-            return at_zero
-        ranges, events = self.operand_ranges(at)
-        if ranges is None:
+        return self._with_logarithm(at) or super().value(at)
+
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
+        operands = [*zip(self.factors, ranges, strict=True)]
+        outside = [x.high < 0 for f, x in operands if f.root and x.low < 0]
+        if outside:
+            events |= {Event(DOMAIN, self)}
+        if any(outside):
             return Value(None, events)
-        total: Interval | None = Interval(ONE, ONE)
-        divisors = []
-        for f, x in zip(self.factors, ranges, strict=True):
-            if f.root and x.low < 0:
-                events |= {Event(DOMAIN, self)}
-                if x.high < 0:
-                    return Value(None, events)
-            if f.divides and 0 in x:
-                divisors.append(x)
-            total = total and total * x**f.exponent
-        total = total and total & self._by_shares(at)
+        natural = prod((x**f.exponent for f, x in operands), start=Interval.of(fmpq(1)))
+        total: Interval | None = natural & self._by_share(at)
+        divisors = [x for f, x in operands if f.divides and 0 in x]
         if divisors:  # where a numerator may vanish, too, there may be no pole
-            above = [x for f, x in zip(self.factors, ranges, strict=True) if f.exponent >= 0]
-            events |= {Event(DOMAIN if any(0 in x for x in above) else POLE, self)}
+            may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
+            events |= {Event(DOMAIN if may_vanish else POLE, self)}
             total = self.limit(at) or (None if any(x.is_point for x in divisors) else total)
         return Value(total, events)
 
     @cached_property
-    def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
-        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, k, p, q, rest), and
-        the other factors.
+    def share(self) -> tuple[Cell, fmpq, fmpq, fmpq, Cell, Cell] | None:
+        """A factor u**k*total**(-k/p) where total is q*u**p + rest: u, k, p, q, the rest, and the
+        other factors.
         """
-        found, left = [], {f.base: f.exponent for f in self.factors}
-        for total in [base for base, exponent in left.items() if exponent < 0]:
-            for q, power in total.terms:
-                u, p, *_ = power.factors[0]
-                k = min(left.get(u, NOUGHT), (-p * left[total]).floor() * UNIT)
-                if len(power.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
-                    found.append((u, k, p, q, self.cells.sum([(UNIT, total), (-q, power)])))
-                    left[u] -= k
-                    left[total] += k / p
-        others = [(b, e) for b, e in left.items() if e != 0]
-        return found, self.cells.product(others) if found else self
+        powers = {f.base: f.exponent for f in self.factors}
+        for total, exponent in powers.items():
+            for q, term in total.terms:
+                u, p, *_ = term.factors[0]
+                k = min(powers.get(u, fmpq(0)), fmpq((-p * exponent).floor()))
+                if len(term.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
+                    left = {**powers, u: powers[u] - k, total: exponent + k / p}
+                    others = self.cells.product([(b, e) for b, e in left.items() if e != 0])
+                    rest = self.cells.sum([(1, total), (-q, term)])
+                    return u, k, p, q, rest, others
+        return None
 
-    def _by_shares(self, at: Evaluation) -> Interval:
+    def _by_share(self, at: Evaluation) -> Interval:
         """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
         which falls with w.
         """
-        shares, others = self.shares
-        total = at.value(others).interval if shares else None
-        for u, k, p, q, rest in shares:
-            x, y = at.table[u].interval, at.value(rest).interval
-            if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
-                return EVERYTHING
-            sign = Interval(x.low.sgn(), x.high.sgn())
-            total = total * sign**k * (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
-        return total or EVERYTHING
+        if self.share is None:
+            return EVERYTHING
+        u, k, p, q, rest, others = self.share
+        x, y, z = (at.value(cell).interval for cell in (u, rest, others))
+        if x is None or y is None or z is None or y.low < 0 or (p == 1 and x.low < 0):
+            return EVERYTHING
+        sign = Interval(x.low.sgn(), x.high.sgn())
+        return sign**k * (Interval.of(q) + y * x**-p) ** (-k / p) * z
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:
         """The range of x**p*log(x), or x**p*log(-x), where x may be 0, with its limit there."""
         for power, log in permutations(self.factors, 2):
-            (x, events), p = at.table[power.base], power.exponent
-            is_log = isinstance(log.base, Call) and log.base.name == "log" and log.exponent == 1
-            if is_log and p > 0 and x is not None and 0 in x and x.is_finite:
-                scale, base = self.cells.monic(log.base.args[0])
+            (x, events), p, call = at.table[power.base], power.exponent, log.base
+            if x is None or 0 not in x or not x.is_finite or p <= 0 or log.exponent != 1:
+                continue
+            if isinstance(call, Call) and call.name == "log":
+                scale, base = self.cells.monic(call.args[0])
                 if base is power.base and abs(scale) == 1:
                     x = Interval(ZERO, x.high) if scale == 1 else Interval(x.low, ZERO)
                     rest = [f for f in self.factors if f is not power and f is not log]
                     y, more = at.value(self.cells.of_factors(rest))
                     found = y and Interval.of(1 / p) * x_log_x(x**p) * y
-                    return Value(found, events | more | {Event(DOMAIN, log.base)})
+                    return Value(found, events | more | {Event(DOMAIN, call)})
         return None
-
-    @cached_property
-    def quotient(self) -> tuple[int, Interval, list[Cell]] | None:
-        """A quotient by (x - root)**n of a variable: the place of that, the root, and the numerator
-        with its derivatives up to that of order n, divided by n!.
-        """
-        base, order = min(self.factors, key=lambda f: f.exponent)[:2]
-        leaf, root = base.terms[0][1], Interval.of(-base.constant)
-        is_shift = len(base.terms) == 1 and root.is_point
-        if not is_shift or not isinstance(leaf, Leaf) or -order not in _ORDERS:
-            return None
-        above = [self.cells.of_factors([f for f in self.factors if f.base is not base])]
-        with suppress(Unsupported):
-            for k in range(-int(order.p)):
-                slope = self.cells.slope(above[-1], leaf)
-                above.append(self.cells.sum([(UNIT / (k + 1), slope)]))
-            return leaf.place, root, above
-        return None
-
-    def limit(self, at: Evaluation) -> Interval | None:
-        """The range of a quotient such as sin(x)/x, whose numerator vanishes at the root of what it
-        divides by: by Taylor's theorem that of the derivative. The theorem is about what lies
-        between the root and any other number, so that the root has to be in the box.
-        """
-        place, root, above = (at.limits and self.quotient) or (0, EVERYTHING, [])
-        if not above or root.low not in at.box[place]:
-            return None
-        there = Evaluation(self.cells, with_side(at.box, place, root), limits=False)
-        here = Evaluation(self.cells, at.box, limits=False)
-        zeros = [there.value(part).interval for part in above[:-1]]
-        values = [here.value(part) for part in above]
-        vanishes = all(x is not None and x.is_zero for x in zeros)
-        return values[-1].interval if vanishes and not any(v.events for v in values) else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """The product rule. What was divided by, or a root, stays one."""
         terms = []
-        for i, f in enumerate(self.factors):
+        for f in self.factors:
             if f.exponent != 0 and found[f.base] is not self.cells.zero:
                 less = f._replace(exponent=f.exponent - 1, divides=f.divides or f.exponent < 1)
-                rest = [g for g in (*self.factors[:i], less, *self.factors[i + 1 :]) if g.matters]
+                rest = [g for g in (less, *self.factors) if g is not f and g.matters]
                 terms.append((f.exponent, self.cells.of_factors(rest) * found[f.base]))
         return self.cells.sum(terms)
 
@@ -390,26 +357,24 @@ class Call(Cell):
     """A function by its name, which is sympy's."""
 
     def __init__(self, cells: Any, name: str, function: Any, *args: Cell) -> None:
-        super().__init__(cells, args, name not in _TOTAL.split())
+        is_entire = name in _ENTIRE.split()
+        super().__init__(cells, args, not is_entire and name != "floor")
         self.name, self.function = name, function
-        on_interval = name in _ON_INTERVALS and args[0].is_linear
-        self.analytic = on_interval or (name in _TOTAL.split() and name != "floor")
+        self.analytic = is_entire or (name in _ON_INTERVALS and args[0].is_linear)
 
-    def value(self, at: Evaluation) -> Value:
-        ranges, events = self.operand_ranges(at)
-        if ranges is None:
-            return Value(None, events)
+    def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
-        if found.kind is not None:
-            events |= {Event(found.kind, self)}
-        return Value(found.interval, events)
+        own = NONE if found.kind is None else {Event(found.kind, self)}
+        return Value(found.interval, events | own)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
+        from gradcli.reference.symbolic.cells import partial
+
         if self.name == "floor":
             return self.cells.zero
         moving = [i for i, a in enumerate(self.args) if found[a] is not self.cells.zero]
-        return self.cells.fsum(self.cells.partial(self, i) * found[self.args[i]] for i in moving)
+        return self.cells.fsum(partial(self.cells, self, i) * found[self.args[i]] for i in moving)
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
@@ -423,9 +388,7 @@ class Branch(NamedTuple):
 
 
 class Choice(Cell):
-    """One of two results, by the sign of a cell. A derivative has none where that is 0, unless this
-    fills some space.
-    """
+    """One of two results by the sign of a cell: of a derivative, none where that is thin and 0."""
 
     analytic = False
 
@@ -444,49 +407,39 @@ class Choice(Cell):
         sides = [side for side in self.sides if side.signs & possible] or self.sides
         ends: list[arb] = []
         for signs, result in sides:
-            there = at.narrow(self.off, signs)
-            if there is not None:
+            if there := at.narrow(self.off, signs):
                 x, more = there.value(result)
                 events |= more
                 ends += x.ends if x is not None else ()
-        if len(sides) > 1:
-            apart = self._gap(at)
-            if (
-                apart is None or not apart.is_zero
-            ):  # where nothing is known of the gap, nothing is said
-                unknown = apart is None or not apart.is_finite
-                events |= {Event(DOMAIN if unknown else JUMP, self)}
-            elif len(self.thick) > 1:
-                events |= {Event(KINK, self)}
-        return Value(Interval.around(*ends) if ends else None, events)
+        kind = self._turn(at) if len(sides) > 1 else None
+        own = NONE if kind is None else {Event(kind, self)}
+        return Value(Interval.around(*ends) if ends else None, events | own)
 
-    def _gap(self, at: Evaluation) -> Interval | None:
-        """How far the results are apart where one turns into the other."""
-        there = at.narrow(self.off, EQUAL)
+    def _turn(self, at: Evaluation) -> str | None:
+        """The kind of event where one result turns into the other; DOMAIN of an unknown gap."""
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
-        return Interval(ZERO, ZERO) if there is None else there.value(apart).interval
+        there = at.narrow(self.off, EQUAL)
+        x = there.value(apart).interval if there else NOUGHT
+        if x is None or not x.is_finite:
+            return DOMAIN
+        return JUMP if x != NOUGHT else KINK if len(self.thick) > 1 else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
-        beside = ANY - EQUAL if self.off.is_thin else ANY
-        sides = [Branch(signs & beside, found[x]) for signs, x in self.sides]
-        return self.cells.choice(self.off, *sides)
+        return self.rebuilt(found, ANY - EQUAL if self.off.is_thin else ANY)
 
-    def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
-        sides = [Branch(signs, found[x]) for signs, x in self.sides]
+    def rebuilt(self, found: Mapping[Cell, Cell], taken: Signs = ANY) -> Any:
+        sides = [Branch(signs & taken, found[x]) for signs, x in self.sides]
         return self.cells.choice(self.off, *sides)
 
 
 class Evaluation:
-    """Cells over one box, and those of which more is known there.
-
-    limits  whether quotients whose parts vanish together have their limits
-    """
+    """Cells over one box, of which some are known better; quotients with limits or without."""
 
     def __init__(
         self, cells: Any, box: Box, known: Mapping[Cell, Value] | None = None, limits: bool = True
     ) -> None:
         self.cells, self.box, self.known, self.limits = cells, box, known or {}, limits
-        self.table: dict[Cell, Value] = dict(self.known)
+        self.table = {**self.known}
 
     def value(self, cell: Cell) -> Value:
         table, before = self.table, len(self.table)
@@ -505,28 +458,27 @@ class Evaluation:
         return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
 
     def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
-        """The cells where one has some signs, which narrows it, and what it is a multiple of, but
-        for a constant. None if nowhere.
+        """The cells where one has some signs, which narrows it and what it is but for a constant;
+        None if nowhere.
         """
         value = self.table[off]
         x = value.interval
         if x is None or value.kinds & GAPS:
             return self  # where a side is no number, nothing follows for the others
-        side = Interval(
-            x.low if -1 in signs else max(x.low, ZERO), x.high if 1 in signs else min(x.high, ZERO)
-        )
+        a, b = x.ends
+        side = Interval(a if -1 in signs else max(a, ZERO), b if 1 in signs else min(b, ZERO))
         if side == x:
             return self
-        narrowed = {off: side}
+        if side.low > side.high:
+            return None
+        known, box = {**self.known, off: Value(side, value.events)}, self.box
         if len(off.terms) == 1:
-            narrowed[off.terms[0][1]] = side - Interval.of(off.constant)
-        known = dict(self.known)
-        for cell, y in narrowed.items():
-            before, events = self.table[cell]
-            before = before or EVERYTHING
-            if side.low > side.high or not y.overlaps(before):
+            term = off.terms[0][1]
+            before, events = self.table[term]
+            y = side - Interval.of(off.constant)
+            if before is None or not y.overlaps(before):
                 return None
-            narrowed[cell] = y & before
-            known[cell] = Value(narrowed[cell], events)
-        box = tuple(narrowed.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
+            known[term] = Value(y & before, events)
+            if isinstance(term, Leaf):
+                box = box.with_side(term.place, y & before)
         return Evaluation(self.cells, box, known, self.limits)

@@ -1,10 +1,9 @@
 """Intervals, boxes of them, and ranges of functions over them: by how these rise and fall, from a
 few points; else in balls.
 
-An interval has two exact ends, rounded outwards at FLINT's precision; an end may be infinite. Balls
-are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So ends are exact numbers
-(``arb`` of radius 0), which compare without doubt, and balls are what the ends of results are
-computed in.
+Balls are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So an interval has
+two exact ends (``arb`` of radius 0), rounded outwards, which compare without doubt and may be
+infinite, and balls are what the ends of results are computed in.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import flint
@@ -33,13 +33,6 @@ def low(x: arb) -> arb:
 def high(x: arb) -> arb:
     """The smallest exact number that is known not to be below."""
     return INFINITE if x.is_nan() else x.upper()
-
-
-def _times(x: arb, y: arb) -> arb:
-    """Zero times infinity is zero: an end of an interval stands for numbers beside it, not for
-    itself.
-    """
-    return ZERO if x == 0 or y == 0 else x * y
 
 
 def power(x: arb, p: arb) -> arb:
@@ -78,10 +71,6 @@ class Interval:
     def is_point(self) -> bool:
         return bool(self.low == self.high)
 
-    @property
-    def is_zero(self) -> bool:
-        return bool(self.low == 0 == self.high)
-
     def __contains__(self, x: arb | int) -> bool:
         return bool(self.low <= x <= self.high)
 
@@ -95,25 +84,20 @@ class Interval:
         return self + -other
 
     def __mul__(self, other: Interval) -> Interval:
-        if self.low < 0 >= self.high:
-            return -(-self * other)
-        if self.low >= 0 <= other.low:
-            return Interval(
-                _times(self.low, other.low).lower(), _times(self.high, other.high).upper()
-            )
-        return Interval.around(*[_times(a, b) for a in self.ends for b in other.ends])
-
-    def inverse(self) -> Interval:
-        """1/x; all numbers where x has both signs."""
-        a, b = self.ends
-        if a < 0 < b or a == 0 == b:
-            return EVERYTHING
-        return Interval(-INFINITE if b == 0 else low(1 / b), INFINITE if a == 0 else high(1 / a))
+        """Zero times infinity is zero: an end of an interval stands for numbers beside it."""
+        is_positive = self.low >= 0 <= other.low
+        pairs = (zip if is_positive else product)(self.ends, other.ends)
+        return Interval.around(*[ZERO if a == 0 or b == 0 else a * b for a, b in pairs])
 
     def __pow__(self, p: fmpq) -> Interval:
         """Powers of numbers from 0 on, unless the exponent is a whole number."""
         if p < 0:
-            return (self**-p).inverse()
+            a, b = (self**-p).ends
+            if a < 0 < b or a == 0 == b:
+                return EVERYTHING
+            return Interval(
+                -INFINITE if b == 0 else low(1 / b), INFINITE if a == 0 else high(1 / a)
+            )
         if p == 1:
             return self
         whole, odd = p.q == 1, p.p % 2 == 1
@@ -126,15 +110,14 @@ class Interval:
         return bool(self.low <= other.high and other.low <= self.high)
 
     def __and__(self, other: Interval) -> Interval:
-        """The numbers in both of two enclosures of the same numbers, of which one is wrong if there
-        are none.
-        """
+        """The numbers in two enclosures of the same ones, of which one is wrong if there are none."""
         if not self.overlaps(other):
-            raise AssertionError(
-                f"{self} and {other} have no number in common, and should have those of one "
-                "function"
-            )
+            raise AssertionError(f"{self} and {other} have no number in common")
         return Interval(max(self.low, other.low), min(self.high, other.high))
+
+    @property
+    def width(self) -> arb:
+        return self.high - self.low
 
     @property
     def middle(self) -> arb:
@@ -153,14 +136,12 @@ class Interval:
 
     @property
     def round_numbers(self) -> list[float]:
-        """The roundest floats inside, the roundest first; if there are none, the one in the
-        middle.
-        """
+        """The floats inside, the roundest first; if there are none, the one in the middle."""
         m = float(self.middle)
         return [p for digits in range(17) if arb(p := round(m, digits)) in self] or [m]
 
 
-EVERYTHING = Interval(-INFINITE, INFINITE)
+EVERYTHING, NOUGHT = Interval(-INFINITE, INFINITE), Interval(ZERO, ZERO)
 
 
 def below(x: arb) -> float:
@@ -169,123 +150,128 @@ def below(x: arb) -> float:
     return found if math.isnan(found) or arb(found) <= x else math.nextafter(found, -math.inf)
 
 
-Box = tuple[Interval, ...]
+class Box(tuple[Interval, ...]):
+    """A side for each variable."""
 
+    __slots__ = ()
 
-def with_side(box: Box, k: int, side: Interval) -> Box:
-    """A box with another side."""
-    return (*box[:k], side, *box[k + 1 :])
+    @classmethod
+    def at(cls, point: Iterable[arb | float]) -> Box:
+        """A point as a box."""
+        return cls(Interval(arb(p), arb(p)) for p in point)
 
+    def with_side(self, k: int, side: Interval) -> Box:
+        """A box with another side."""
+        return Box((*self[:k], side, *self[k + 1 :]))
 
-def thin(point: Iterable[arb | float]) -> Box:
-    """A point as a box."""
-    return tuple(Interval(arb(p), arb(p)) for p in point)
+    @property
+    def middle(self) -> Box:
+        return Box.at(x.middle for x in self)
 
+    @property
+    def roundest(self) -> Box:
+        """The point of the roundest numbers inside."""
+        return Box.at(x.round_numbers[0] for x in self)
 
-def corners(box: Box) -> list[Box]:
-    """The points of all lower ends, and of all upper ones."""
-    return [thin(x.low for x in box), thin(x.high for x in box)]
+    @property
+    def corners(self) -> list[Box]:
+        """The points of all lower ends, and of all upper ones."""
+        return [Box.at(x.low for x in self), Box.at(x.high for x in self)]
+
+    @property
+    def floats(self) -> list[tuple[float, float]]:
+        return [x.floats for x in self]
 
 
 class Sides:
     """The sides of a box that matter to a cell: those of its variables that are not points."""
 
     def __init__(self, box: Box, leaves: Iterable[int]) -> None:
-        self.whole = {k: box[k].high - box[k].low for k in sorted(leaves) if not box[k].is_point}
+        self.whole = {k: box[k].width for k in sorted(leaves) if not box[k].is_point}
 
     def is_below(self, box: Box, share: float) -> bool:
         """Tell whether all sides are so small, as shares of those of the whole box."""
-        return all(box[k].high - box[k].low <= side * share for k, side in self.whole.items())
+        return all(box[k].width <= side * share for k, side in self.whole.items())
 
     def halves(self, box: Box) -> list[Box]:
         """A box cut in two, across its widest side."""
-        k = max(self.whole, key=lambda k: float(((box[k].high - box[k].low) / self.whole[k]).mid()))
-        m = box[k].middle
-        return [
-            with_side(box, k, half) for half in (Interval(box[k].low, m), Interval(m, box[k].high))
-        ]
+        k = max(self.whole, key=lambda k: float((box[k].width / self.whole[k]).mid()))
+        (a, b), m = box[k].ends, box[k].middle
+        return [box.with_side(k, half) for half in (Interval(a, m), Interval(m, b))]
 
 
 # -- Functions, by the names of sympy's classes in small letters
 
 
-DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
+KINDS = DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"  # the gravest first
+_HAVE_POLES = {"polygamma"}  # where they have no value
 _BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
 
 
 class Found(NamedTuple):
-    """The range of a function over intervals.
-
-    interval  None where it is defined nowhere
-    kind      what is the matter somewhere: DOMAIN, POLE or JUMP
-    """
+    """The range of a function, if it is defined somewhere, and what is the matter somewhere."""
 
     interval: Interval | None
     kind: str | None = None
 
 
-def _by_pieces(function: Real, x: Interval, *turns: arb) -> Found:
-    """The range of a function that is monotone over its domain but for some values inside, at which
-    it turns.
+Turn = tuple[arb, arb]  # where a function turns, and its value there
 
-    Where it is infinite at an end of its domain, it has a pole.
+
+def _between_turns(function: Callable[[arb], arb], x: Interval, *turns: Turn) -> Interval:
+    """The range of a function that is monotone but for some places."""
+    inside = [value for place, value in turns if not (place < x.low or place > x.high)]
+    return Interval.around(*map(function, x.ends), *inside)
+
+
+def _by_pieces(function: Real, x: Interval, *turns: Turn) -> Found:
+    """The range of a function that is monotone over its domain but for some places. It has a
+    pole where it is infinite at an end of that.
     """
-    a, b = inside = max(x.low, arb(function.low)), min(x.high, arb(function.high))
-    if a > b:
+    inside = Interval(max(x.low, arb(function.low)), min(x.high, arb(function.high)))
+    if inside.low > inside.high:
         return Found(None, DOMAIN)
-    ends = [function(end) for end in inside]
-    at_pole = any(
-        end.is_finite() and not value.is_finite() for end, value in zip(inside, ends, strict=True)
+    at_pole = any(end.is_finite() and not function(end).is_finite() for end in inside.ends)
+    if at_pole and inside.is_point:
+        return Found(None, DOMAIN)
+    kind = DOMAIN if inside != x else POLE if at_pole else None
+    return Found(_between_turns(function.__call__, inside, *turns), kind)
+
+
+with precise():
+    _INVERSE_E = (-ONE).exp()
+    # Where gamma is least beyond 0, and its value there: FLINT's ball of wide ones around this
+    # point does not hold all values (3.6).
+    _LEAST_GAMMA = (
+        arb("1.46163214496836234126265954232572132846819620400644629515 +/- 1e-55"),
+        arb("0.88560319441088870027881590058258873320795153366990344888 +/- 1e-55"),
     )
-    if at_pole and a == b:
-        return Found(None, DOMAIN)
-    kind = DOMAIN if inside != x.ends else POLE if at_pole else None
-    return Found(Interval.around(*ends, *turns), kind)
 
 
 def x_log_x(x: Interval) -> Interval:
-    """x*log(abs(x)), 0 at 0, which turns at 1/e and -1/e."""
-    ends = [ZERO if end == 0 else end * abs(end).log() for end in x.ends]
-    turns = [turn for turn in ((-ONE).exp(), -(-ONE).exp()) if not (turn < x.low or turn > x.high)]
-    return Interval.around(*ends, *[-turn for turn in turns])
-
-
-# Where gamma is least beyond 0, and its value there: FLINT's ball of wide ones around this point
-# does not hold all values (3.6).
-_GAMMA_POINT = arb(
-    arb("1.46163214496836234126265954232572132846819620400644629515").mid(), arb("1e-55")
-)
-_LEAST_GAMMA = arb(
-    arb("0.88560319441088870027881590058258873320795153366990344888").mid(), arb("1e-55")
-)
+    """x*log(abs(x)), 0 at 0."""
+    turns = (_INVERSE_E, -_INVERSE_E), (-_INVERSE_E, _INVERSE_E)
+    return _between_turns(lambda end: ZERO if end == 0 else end * abs(end).log(), x, *turns)
 
 
 def _gamma(x: Interval) -> Found:
     if x.high > 0 <= x.low:
-        return _by_pieces(
-            REAL["gamma"],
-            x,
-            *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]),
-        )
+        return _by_pieces(REAL["gamma"], x, _LEAST_GAMMA)
     at_pole = not x.is_finite or x.ball.contains_integer()
     return Found(EVERYTHING, POLE if at_pole else None)
 
 
 def _loggamma(x: Interval) -> Found:
+    """The logarithm of the size of gamma."""
     found = _gamma(x)
-    sizes = found.interval or EVERYTHING
-    is_known = sizes.low > 0 or sizes.high < 0
-    return found._replace(
-        interval=Interval.around(*[REAL["log"](abs(end)) for end in sizes.ends])
-        if is_known
-        else EVERYTHING
-    )
+    sizes = found.interval
+    if sizes is None or 0 in sizes:
+        return found._replace(interval=EVERYTHING)
+    return found._replace(interval=Interval.around(*(REAL["log"](abs(x)) for x in sizes.ends)))
 
 
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
-    """A function of period 2*pi between -1 and 1, with a crest at crest*pi and a trough pi
-    beyond.
-    """
+    """A function of period 2*pi, between 1 at crest*pi and -1 at (crest + 1)*pi."""
     whole, turns = Interval(-ONE, ONE), []
     if not x.is_finite:
         return Found(whole)
@@ -297,9 +283,7 @@ def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
 
 
 def _powers(x: Interval, y: Interval) -> Found:
-    """Powers with an exponent that varies; below 0 there are those of whole numbers alone, and
-    no range is known.
-    """
+    """Powers with an exponent that varies; below 0 no range of them is known."""
     whole = y.low.unique_fmpz() if y.is_point else None
     if whole is not None:
         return Found(x ** fmpq(whole), POLE if y.low < 0 and 0 in x else None)
@@ -328,7 +312,7 @@ def _floor(x: Interval) -> Found:
 _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
 _SHAPES: dict[str, Callable[..., Found]] = {
     **{name: partial(_by_pieces, REAL[name]) for name in _MONOTONE.split()},
-    "cosh": lambda x: _by_pieces(REAL["cosh"], x, *([ONE] if 0 in x else [])),
+    "cosh": lambda x: _by_pieces(REAL["cosh"], x, (ZERO, ONE)),
     "gamma": _gamma, "loggamma": _loggamma,
     "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
     "pow": _powers, "atan2": _angle, "floor": _floor,
@@ -339,21 +323,17 @@ _SHAPES: dict[str, Callable[..., Found]] = {
 
 
 def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
-    """The range of a function, and the work that it took, in cells.
-
-    By its shape, else by its reference in balls. Raises Unsupported where that is not computed
-    there, or proves nothing.
+    """The range of a function, and the work that it took, in cells: by its shape, else by its
+    reference in balls. Raises Unsupported where that proves nothing.
     """
-    if name in _SHAPES and not hasattr(
-        function, "by_mpmath"
-    ):  # which is of a record, whatever it is called
+    if name in _SHAPES and not hasattr(function, "by_mpmath"):  # that of a record has its own name
         return _SHAPES[name](*given), 0
     from gradcli.reference.ball import Ball
     from gradcli.reference.balls import Balls
     from gradcli.reference.contexts import Undecidable
     from gradcli.reference.symbolic.translate import program_of
 
-    unknown = Found(EVERYTHING, DOMAIN), _BALLS
+    unknown = Found(EVERYTHING, POLE if name in _HAVE_POLES else DOMAIN), _BALLS
     if not all(x.is_finite for x in given):
         return unknown
     m, value = Balls(), None

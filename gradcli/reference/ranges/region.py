@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar, cast
+from functools import cache, partial, reduce
+from operator import attrgetter
+from typing import Any, cast
 
 import numpy as np
 from flint import arb, fmpq
@@ -22,8 +23,6 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
-    NOUGHT,
-    UNIT,
     Branch,
     Call,
     Cell,
@@ -36,7 +35,7 @@ from gradcli.reference.ranges.cells import (
     Signs,
     Sum,
 )
-from gradcli.reference.ranges.intervals import Box, Interval, precise, thin
+from gradcli.reference.ranges.intervals import Box, Interval, precise
 from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
 Ends = tuple[float, float]
@@ -44,7 +43,7 @@ _SHARE = 0.3819  # of the sides of the box, for a point in it
 _MOST_RESULTS = 64  # of the branches of one operation
 _MOST_CHOICES = 5  # of a function, for each of which it has twice as many branches
 
-Made = TypeVar("Made", bound=Cell)
+_SERIAL = attrgetter("serial")
 
 
 class Parting(Unsupported):
@@ -56,38 +55,24 @@ class Parting(Unsupported):
 
 
 class Cells(Algebra):
-    """Context that a record's reference receives where scalars are cells over a box.
-
-    whole      an evaluation over the box
-    somewhere  one at a point
-    work       how many cells were evaluated
+    """Context that a record's reference receives where scalars are cells over a box. It counts
+    the work: cells that were evaluated.
     """
 
     overflows = False
-    zero: Cell
-    one: Cell
 
     def __init__(self, box: Box) -> None:
         self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
-        self._made: dict[Any, Any] = {}
+        self._once: Callable[..., Cell] = cache(lambda make, *parts: make(self, *parts))
         self.all: list[Cell] = []
-        self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
-        self.work = 0
-        self.whole = Evaluation(self, box)
-        point = (
-            (x.low + (x.high - x.low) * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box)
-        )
-        self.somewhere = Evaluation(self, thin(point))
+        self.zero, self.one = self.number(fmpq(0)), self.number(fmpq(1))
+        self.work, self.whole = 0, Evaluation(self, box)
+        point = ((x.low + x.width * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box))
+        self.somewhere = Evaluation(self, Box.at(point))
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
         self._infinite = {self.of(math.inf): 1, self.of(-math.inf): -1}
-
-    def _once(self, make: type[Made], *parts: Any) -> Made:
-        if (make, *parts) not in self._made:
-            self._made[make, *parts] = make(self, *parts)
-        found: Made = self._made[make, *parts]
-        return found
 
     def of(self, x: Any) -> Cell:
         """A cell as it is, a number exactly."""
@@ -104,7 +89,7 @@ class Cells(Algebra):
     def number(self, value: fmpq) -> Cell:
         return self._once(Sum, value)
 
-    def leaf(self, place: int) -> Leaf:
+    def leaf(self, place: int) -> Cell:
         return self._once(Leaf, place)
 
     def call(self, name: str, function: Any, *args: Cell) -> Cell:
@@ -118,38 +103,31 @@ class Cells(Algebra):
         alike = all(side.result is sides[0].result for side in sides)
         return sides[0].result if alike else self._once(Choice, off, *sides)
 
-    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
+    def sum(self, parts: Iterable[tuple[fmpq | int, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
-        constant = NOUGHT
-        terms: dict[Cell, fmpq] = {}
+        constant, terms = fmpq(0), dict[Cell, fmpq]()
         for coefficient, cell in parts:
             constant += coefficient * cell.constant
             for inner, term in cell.terms:
-                terms[term] = terms.get(term, NOUGHT) + coefficient * inner
-        left = sorted(
-            ((q, c) for c, q in terms.items() if q != 0 or c.partial),
-            key=lambda term: term[1].serial,
-        )
+                terms[term] = terms.get(term, 0) + coefficient * inner
+        left = [(terms[c], c) for c in sorted(terms, key=_SERIAL) if terms[c] != 0 or c.partial]
         if constant == 0 and len(left) == 1 and left[0][0] == 1:
             return left[0][1]
         return self._once(Sum, constant, *left)
 
     def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
         """A number and a cell whose product is this one: the same cell for all multiples of it."""
-        leading = next((q for q, _ in cell.terms if q != 0), UNIT)
+        leading = next((q for q, _ in cell.terms if q != 0), fmpq(1))
         return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
 
-    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
-        """The product of powers: products in it are opened, and like factors gathered; numbers
-        become coefficients.
-        """
-        scale = UNIT
-        known: dict[Cell, Factor] = {}
-        pending = list(parts)[::-1]
+    def product(self, parts: Iterable[tuple[Cell, fmpq | int]]) -> Cell:
+        """The product of powers, opened and gathered likewise; numbers become coefficients."""
+        scale, known = fmpq(1), dict[Cell, Factor]()
+        pending = [(cell, fmpq(exponent)) for cell, exponent in parts][::-1]
         while pending:
             cell, exponent = pending.pop()
             whole = exponent.q == 1
-            leading, rest = self.monic(cell) if whole else (UNIT, cell)
+            leading, rest = self.monic(cell) if whole else (fmpq(1), cell)
             if cell.known is not None and whole and (cell.known != 0 or exponent > 0):
                 scale *= cell.known ** int(exponent.p)
             elif leading != 1:
@@ -157,40 +135,30 @@ class Cells(Algebra):
                 pending.append((rest, exponent))
             else:
                 plain = cell.known is not None and cell.known > 0
-                inner = cell.factors if whole else (Factor(cell, UNIT, root=not plain),)
+                inner = cell.factors if whole else (Factor(cell, fmpq(1), root=not plain),)
                 for f in inner:
-                    before = known.get(f.base, Factor(f.base, NOUGHT))
-                    divides = before.divides or f.divides or (exponent < 0 and not plain)
-                    known[f.base] = Factor(
-                        f.base,
-                        before.exponent + f.exponent * exponent,
-                        divides,
-                        before.root or f.root,
-                    )
+                    _, power, divides, root = known.get(f.base, Factor(f.base, fmpq(0)))
+                    power += f.exponent * exponent
+                    divides = divides or f.divides or (exponent < 0 and not plain)
+                    known[f.base] = Factor(f.base, power, divides, root or f.root)
         factors = [f for f in known.values() if f.matters]
         if scale == 0:
             factors = [f for f in factors if f.divides or f.root or f.base.partial]
         return self.sum([(scale, self.of_factors(factors))])
 
     def of_factors(self, factors: Sequence[Factor]) -> Cell:
-        if len(factors) == 1 and factors[0] == Factor(factors[0].base, UNIT):
+        if len(factors) == 1 and factors[0] == Factor(factors[0].base, fmpq(1)):
             return factors[0].base
-        ordered = sorted(factors, key=lambda f: f.base.serial)
+        ordered = sorted(factors, key=attrgetter("base.serial"))
         return self._once(Product, *ordered) if factors else self.one
-
-    def raise_to(self, x: Cell, exponent: fmpq) -> Cell:
-        return self.product([(x, exponent)])
 
     def floor(self, x: Any) -> Cell:
         x = self.of(x)
-        return (
-            self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
-        )
+        return self.call("floor", None, x) if x.known is None else self.of(int(x.known.floor()))
 
     def replace(self, root: Cell, known: Mapping[Cell, Cell], beside: bool = False) -> Cell:
-        """A cell made anew, with others in the places of those that are known.
-
-        beside  without the sides of choices that fill no space, which have no part in a derivative
+        """A cell made anew, with others in the places of some. ``beside``: without the sides of
+        choices that fill no space, which have no part in a derivative.
         """
         found = dict(known)
         for cell in root.order:
@@ -213,11 +181,8 @@ class Cells(Algebra):
         found = self._slopes.setdefault(x, {x: self.one})
         for cell in y.order:
             if cell not in found:
-                found[cell] = (
-                    self.zero
-                    if all(found[a] is self.zero for a in cell.args)
-                    else cell.slope(found)
-                )
+                moves = any(found[a] is not self.zero for a in cell.args)
+                found[cell] = cell.slope(found) if moves else self.zero
         return found[y]
 
     # -- branches
@@ -234,25 +199,21 @@ class Cells(Algebra):
         return self.of(found[()] if isinstance(found, np.ndarray) else found)
 
     def branch(self, run: Callable[[], Any]) -> Any:
-        """Return what something gives, an array or several, joined of what both branches give
-        wherever it branches.
-        """
-        results = 0
+        """Return what something gives, an array or several, with choices where it branches."""
+        count = 0
 
         def grow(known: dict[Cell, Signs]) -> Any:
-            nonlocal results
+            nonlocal count
             before, self._signs = self._signs, known
             try:
                 found = run()
             except Parting as parting:
-                off = parting.off
-                return self._join(
-                    off, parting.sides, [grow({**known, off: signs}) for signs in parting.sides]
-                )
+                results = [grow({**known, parting.off: signs}) for signs in parting.sides]
+                return self._join(parting.off, parting.sides, results)
             finally:
                 self._signs = before
-            results += 1
-            if results > _MOST_RESULTS:
+            count += 1
+            if count > _MOST_RESULTS:
                 raise Unsupported("so many branches")
             return found
 
@@ -276,7 +237,7 @@ class Cells(Algebra):
         return not self._holds(self._on_path(truth), EQUAL)
 
     def _holds(self, off: Cell, signs: Signs) -> bool:
-        """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in
+        """Tell whether the sign of a cell is one of some: if it varies, in one branch, and later in
         the other.
         """
         scale, off = self.monic(off)  # all multiples of a cell are one condition
@@ -302,9 +263,9 @@ class Cells(Algebra):
 
     def take_choices(self, root: Cell) -> Cell:
         """A cell with its choices made, each in a branch of its own; if they are many, as it is."""
-        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len(
-            {c.off for c in choices}
-        ) <= _MOST_CHOICES:
+        while choices := [c for c in root.order if isinstance(c, Choice)]:
+            if len({c.off for c in choices}) > _MOST_CHOICES:
+                break
             root = self.replace(root, {choices[-1]: self._on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL]:
             if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable that is known there
@@ -321,19 +282,13 @@ class Cells(Algebra):
         return False
 
     def fsum(self, terms: Any) -> Cell:
-        return self.sum([(UNIT, self.of(x)) for x in terms])
-
-    def ceil(self, x: Any) -> Any:
-        return -self.floor(-self.of(x))
+        return self.sum([(1, self.of(x)) for x in terms])
 
     def sign(self, x: Any) -> Any:
         return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
 
     def extreme(self, which: str, row: list[Any]) -> Any:
-        best = row[0]
-        for x in row[1:]:
-            best = self.function(f"{which}imum", best, x)
-        return best
+        return reduce(getattr(self, f"{which}imum"), row)
 
     def __getattr__(self, name: str) -> Any:
         """Any function of the catalogue, as references call it."""
@@ -342,12 +297,6 @@ class Cells(Algebra):
         except KeyError:
             raise AttributeError(name) from None
         return partial(self.function, name)
-
-    def partial(self, call: Call, place: int) -> Any:
-        """The derivative of a function by one of its arguments, which sympy knows."""
-        from gradcli.reference.symbolic.cells import partial
-
-        return partial(self, call, place)
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         given = [None if a is None else self.of(a) for a in arguments]
@@ -361,33 +310,25 @@ class Cells(Algebra):
             raise Unsupported(f"{op.name}: {error}") from None
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
-        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its
-        branches.
-        """
+        """An operation on arrays of cells, in all its branches."""
         if op.elementwise:
             return self.elementwise(op, static, arrays)
         return self.branch(lambda: super(Cells, self).apply(op, static, arrays))
 
 
 class Region(ReferenceTape):
-    """A box, and what is read of the program over it.
-
-    places   the nodes that are variables
-    origins  the nodes that cells were first made for
-    """
+    """A box, and what is read of the program over it, with the nodes that cells were made for."""
 
     def __init__(
         self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
     ) -> None:
+        self.places = {leaf: place for place, leaf in enumerate(variables)}
         with precise():
-            self.box: Box = tuple(Interval(arb(low), arb(high)) for low, high in variables.values())
+            self.box = Box(Interval(arb(low), arb(high)) for low, high in variables.values())
             self.cells = Cells(self.box)
-            self.table = {
-                leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)
-            }
+            self.table = {x: Algebra.map(self.cells.leaf, k) for x, k in self.places.items()}
         self.m = self.scalars = cast(Any, self.cells)
         self.values, self.precision, self.zeros = values, precision, NO_ZEROS
-        self.places = {leaf: place for place, leaf in enumerate(variables)}
         self.origins: dict[Cell, Expr] = {}
 
     def read(self, *roots: Expr) -> list[Array]:
@@ -424,7 +365,6 @@ class Region(ReferenceTape):
         return x
 
     def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
-        total = self.cells.fsum(
-            self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True)
-        )
+        pairs = zip(np.ravel(y), np.ravel(seed), strict=True)
+        total = self.cells.fsum(self.cells.of(v) * w for v, w in pairs)
         return Algebra.map(lambda v: self.cells.slope(total, self.cells.of(v)), x)

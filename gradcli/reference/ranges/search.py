@@ -1,23 +1,21 @@
 """The range of a cell over a box by branch and bound: the box whose bound is furthest out is
-halved, until the bound is tight. Relations over a box: proved, refuted by a point, or left open in
-a box that is as small as it could be made.
+halved, until the bound is tight. One look at a box bounds the cell by its natural extension, by
+monotonicity, and by the mean value theorem; the excess is over what was computed at points.
 
-One look at a box bounds the cell by its natural extension, by monotonicity, and by the mean value
-theorem. What is known from below is what was computed at points; the difference is the excess over
-the true range. An enclosure proves an inequality with room to spare, box by box. Equalities are
-proved by algebra: in the field of the functions that a cell is made of, where what is zero is zero
-wherever it has a value.
+Relations over a box are proved, box by box where there is room to spare, refuted by a point, or left
+open in a small box. Equalities are proved by algebra, in the field of the functions of a cell, where
+what is zero is zero wherever it has a value.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from flint import arb
@@ -27,80 +25,40 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import still_in_time
 from gradcli.reference.fields.element import Element, Generator, fraction
 from gradcli.reference.fields.functions import Functions, decide_in_field
-from gradcli.reference.ranges.cells import (
-    GAPS,
-    NOUGHT,
-    UNIT,
-    Call,
-    Cell,
-    Evaluation,
-    Named,
-    Product,
-    Sum,
-)
-from gradcli.reference.ranges.intervals import (
-    DOMAIN,
-    EVERYTHING,
-    JUMP,
-    KINK,
-    POLE,
-    ZERO,
-    Box,
-    Interval,
-    Sides,
-    below,
-    corners,
-    high,
-    low,
-    precise,
-    thin,
-    with_side,
-)
+from gradcli.reference.ranges.cells import BROKEN, GAPS, Call, Cell, Evaluation, Named, Product, Sum
+from gradcli.reference.ranges.intervals import EVERYTHING, KINDS, Box, Interval, Sides, precise
 from gradcli.reference.ranges.region import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
 _HOPELESS = 2.0**-40  # where it is unbounded
-# further boxes along one variable, that ends be those of the true range where this is cheap
-_POLISH = 150
-_POLISHED = 2.0**-58
+_POLISH, _POLISHED = 150, 2.0**-58  # boxes for ends that are those of the true range
 _PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 _ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken for it
 _SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
 _WORK = 240_000  # cells that are evaluated for one range
-_BROKEN = {DOMAIN, POLE, JUMP}  # where a cell is not continuous
 
 
 @dataclass(eq=False)
 class Node:
-    """A box of the tree, and what a cell may be there; None where it is defined nowhere.
-
-    kinds   what is the matter there
-    inside  a number that is attained, if one is known, at a point
-    halves  the boxes that it was cut in, when it was looked into
-    """
+    """A box of the tree: what a cell may be there, the kinds of events, and its halves if cut."""
 
     box: Box
     interval: Interval | None
-    kinds: AbstractSet[str]
-    point: Box = ()
-    inside: Interval | None = None
+    kinds: set[str]
     halves: list[Node] | None = None
 
 
 def value_at(cell: Cell, point: Box) -> Interval | None:
     """The value at a point, if it has one there and does not jump."""
     value = Evaluation(cell.cells, point).value(cell)
-    return None if value.kinds & {*GAPS, JUMP} else value.interval
+    return None if value.kinds & BROKEN else value.interval
 
 
 class Side(NamedTuple):
-    """One end of a range.
-
-    end    a float that no value is beyond; None where nothing is defined
-    tight  whether it is as close to the true one as was asked for
-    point  where it is attained, to many digits, if that was found
-    box    where the furthest value may be
+    """One end of a range: a float that no value is beyond, if there is a value; whether it is as
+    close to the true one as was asked for; where it is attained, to many digits, if that was found;
+    and where the furthest value may be.
     """
 
     end: float | None
@@ -110,36 +68,29 @@ class Side(NamedTuple):
 
 
 class Search:
-    """The range of one cell. Both ends share the boxes that were looked into.
-
-    ``natural``: from a look at each box that leaves out slopes, where no end has to be tight.
-    """
+    """The range of one cell; with slopes, unless no end has to be tight (``natural``)."""
 
     def __init__(self, cell: Cell, box: Box, natural: bool = False) -> None:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
         self.slopes: dict[int, Cell] = {}
         with suppress(Unsupported):
-            self.slopes = {
-                place: self.cells.slope(cell, self.cells.leaf(place))
-                for place in sorted(() if natural else cell.leaves)
-            }
+            moving = () if natural else sorted(cell.leaves)
+            self.slopes = {k: self.cells.slope(cell, self.cells.leaf(k)) for k in moving}
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
-        self.root = self._look(box)
-        for corner in corners(box):
-            self._reach(value_at(cell, corner), corner)
+        self.root = self.look(box)
+        for corner in box.corners:
+            self._attain(corner)
 
-    def worst(self, sign: int, gaps: AbstractSet[str] = frozenset()) -> Iterator[tuple[arb, Node]]:
-        """The bound in one direction and the box it is that of, again and again as that box is
-        halved.
-
-        gaps  what leaves a box without a bound: that it has points without a value
+    def worst(self, sign: int, whole: bool = False) -> Iterator[tuple[arb, Node]]:
+        """The bound in one direction and the box it is that of, again and again as that is halved.
+        ``whole``: points without a value leave a box without a bound.
         """
         heap: list[tuple[arb, int, Node]] = []
         new, serial = [self.root], 0
         while True:
             for node in new:
-                unknown = gaps and (node.interval is None or node.kinds & gaps)
+                unknown = whole and (node.interval is None or node.kinds & GAPS)
                 x = EVERYTHING if unknown else node.interval
                 if x is not None:
                     serial += 1
@@ -150,10 +101,8 @@ class Search:
             still_in_time()
             yield -sign * heap[0][0], heap[0][2]
             node = heapq.heappop(heap)[2]
-            if node.halves is None:
-                node.halves = [
-                    self._look(half, node.interval) for half in self.sides.halves(node.box)
-                ]
+            outer = node.interval or EVERYTHING
+            node.halves = node.halves or [self.look(x, outer) for x in self.sides.halves(node.box)]
             new = node.halves
 
     def is_spent(self, work: int, node: Node, finest: float) -> bool:
@@ -162,98 +111,75 @@ class Search:
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
-        stuck, before = 0, None
         polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
+        stuck, before = 0, None
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
-            tight, done = self._is_tight(bound, sign, arb(width))
+            tight = self._is_tight(bound, sign, width / 2, 1e-12)
             polishing += tight
-            if (
-                done
-                or polishing > most
-                or stuck > _PATIENCE
-                or self.is_spent(work, node, _FINEST if bound.is_finite() else _HOPELESS)
-            ):
-                end = 0.0 - sign * below(-sign * bound)
-                point = self._attained(bound, sign, node.box)
-                return Side(end, tight, point, [x.floats for x in node.box])
+            finest = _FINEST if bound.is_finite() else _HOPELESS
+            done = polishing > most or self._is_tight(bound, sign, _POLISHED, 1e-3)
+            if done or stuck > _PATIENCE or self.is_spent(work, node, finest):
+                end = Interval(bound, bound).floats[sign > 0]
+                return Side(end, tight, self._attained(bound, sign, node.box), node.box.floats)
         return Side(None)
 
     def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
-        """The point where the value is that of a bound, to many digits, if there is one: of those
-        looked at, and the roundest of the box that the bound is that of.
-        """
-        roundest = thin(x.round_numbers[0] for x in box)
-        self._reach(value_at(self.cell, roundest), roundest)
+        """The point of a bound, to many digits: one looked at, or the roundest in its box."""
+        self._attain(box.roundest)
         if not self.best:
             return None
         value, point = self.best[sign]
         found = bool(sign * bound - value <= max(abs(value), arb(_SMALL)) * arb(_ATTAINED))
         return [float(x.low) + 0.0 for x in point] if found else None
 
-    def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
-        """Tell whether a bound is as tight as was asked for, and whether it can hardly be
-        tighter.
-        """
+    def _is_tight(self, bound: arb, sign: int, width: float, least: float) -> bool:
+        """Tell whether the excess of a bound is a small share of the range, or of the values."""
         if not self.best or not bound.is_finite():
-            return False, False
+            return False
         here, there = self.best[sign][0], self.best[-sign][0]
-        excess, size = high(sign * bound - here), max(abs(here), abs(there))
-        span = max(low(here + there), ZERO)
-        return bool(excess <= max(span, size * arb(1e-12)) * width / 2), bool(
-            excess <= max(span, size * arb(1e-3)) * _POLISHED
-        )
+        span = max(here + there, max(abs(here), abs(there)) * arb(least))
+        return bool(sign * bound - here <= span * arb(width))
 
-    def _look(self, box: Box, outer: Interval | None = None) -> Node:
-        """A box, whose bounds are within those of the box that it is half of."""
-        found = self.bounds(box)
-        self._reach(found.inside, found.point)
-        x = found.interval
-        if x is not None and outer is not None:
-            nowhere = not x.overlaps(outer) and found.kinds & GAPS
-            found.interval = None if nowhere else x & outer
-        return found
-
-    def _reach(self, value: Interval | None, point: Box) -> None:
+    def _attain(self, point: Box) -> Interval | None:
+        """The value at a point, which may be further out than others."""
+        value = value_at(self.cell, point)
         if value is not None and value.is_finite:
             for sign, end in ((1, value.low), (-1, -value.high)):
                 if sign not in self.best or end > self.best[sign][0]:
                     self.best[sign] = end, point
+        return value
 
-    def bounds(self, box: Box) -> Node:
-        """The range over a box, as tight as one look at it gives."""
+    def look(self, box: Box, outer: Interval = EVERYTHING) -> Node:
+        """A box with the range over it, as tight as one look gives it, within an outer one."""
         here = Evaluation(self.cells, box)
         value = here.value(self.cell)
-        node = Node(box, value.interval, value.kinds)
-        if node.interval is None:
-            return node
-        node.point = thin(x.middle for x in box)
-        node.inside = value_at(self.cell, node.point)
-        if self.slopes and not node.kinds & _BROKEN:
-            slopes = {
-                k: here.value(slope).interval or EVERYTHING
-                for k, slope in self.slopes.items()
-                if not box[k].is_point
-            }
-            node.interval &= self._monotone(box, slopes)
-            if node.inside is not None:
-                changes = [slope * (box[k] - node.point[k]) for k, slope in slopes.items()]
-                node.interval &= sum(changes, node.inside)
-        return node
+        x, kinds, middle = value.interval, value.kinds, box.middle
+        if x is None:
+            return Node(box, None, kinds)
+        inside = self._attain(middle)
+        if self.slopes and not kinds & BROKEN:
+            moving = [k for k in self.slopes if not box[k].is_point]
+            slopes = {k: here.value(self.slopes[k]).interval or EVERYTHING for k in moving}
+            x &= self._monotone(box, slopes)
+            if inside is not None:
+                x &= sum((slope * (box[k] - middle[k]) for k, slope in slopes.items()), inside)
+        nowhere = kinds & GAPS and not x.overlaps(outer)
+        return Node(box, None if nowhere else x & outer, kinds)
 
     def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
         """Return where the cell rises or falls with a variable, its ends are on the faces."""
         faces = [box, box]
         for k, slope in slopes.items():
             if slope.low >= 0 or slope.high <= 0:
-                ends = thin(box[k].ends if slope.low >= 0 else box[k].ends[::-1])
-                faces = [with_side(face, k, end) for face, end in zip(faces, ends, strict=True)]
+                ends = Box.at(box[k].ends if slope.low >= 0 else box[k].ends[::-1])
+                faces = [face.with_side(k, end) for face, end in zip(faces, ends, strict=True)]
         if faces[0] is box:
             return EVERYTHING
         # the slopes of a face may have a sign where those of the box have none
         least, most = (
-            (not node.kinds & _BROKEN and node.interval) or EVERYTHING
-            for node in map(self.bounds, faces)
+            (not node.kinds & BROKEN and node.interval) or EVERYTHING
+            for node in map(self.look, faces)
         )
         return Interval(least.low, most.high)
 
@@ -265,9 +191,8 @@ class Search:
 _FINEST_PLACE = 2.0**-46  # of the sides of the box
 _POINT = 2.0**-144  # of them, within which a round number is taken for the place
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
-_MOST_WORK = 60_000
-_MOST_CELLS = 24  # with which something is the matter
-_GRAVITY = (DOMAIN, POLE, JUMP, KINK)
+_MOST_WORK = 60_000  # for cells of the same variables that one operation was made of
+_ALL_WORK = 1_440_000  # for all such
 
 Range = tuple[Side, Side]  # the lower end and the upper one
 
@@ -282,9 +207,7 @@ class Place(NamedTuple):
 
 @dataclass(eq=False)
 class Found:
-    """The ranges of a function and of its derivatives by the variables of a box; no value where it
-    is defined nowhere in it.
-    """
+    """The range of a function, if it is defined somewhere, and those of its derivatives."""
 
     value: Range | None
     grad: list[Range | None]
@@ -302,26 +225,19 @@ class Function(Region):
         self.root, self.cell = root, self.number(root)
 
     def ranges(self, width: float, norms: bool) -> Found:
-        """All that is asked for.
-
-        Raises Unsupported for a function whose derivatives are not known.
-        """
+        """All that is asked for. Raises Unsupported where derivatives are not known."""
         with precise():
             found = Found(self._range(self.cell, width), [], self.find_places())
             for k in range(len(self.box)) if found.value else ():
                 slope = self.slope(self.cell, k)  # where the function has a value
-                slope = self.cells.sum([(UNIT, slope), (NOUGHT, self.cell)])
+                slope = self.cells.sum([(1, slope), (0, self.cell)])
                 found.grad.append(self._range(slope, width))
             if norms:
                 sizes = [max(abs(arb(side.end)) for side in part) for part in found.grad if part]
-                several = sum((size**2 for size in sizes), ZERO).sqrt()
-                lengths = {
-                    "1": sum(sizes, ZERO),
-                    "2": several if len(sizes) > 1 else sum(sizes, ZERO),
-                    "inf": max(sizes, default=ZERO),
-                }
-                for name, length in lengths.items():
-                    found.norms[name] = -below(-high(length)) if length.is_finite() else None
+                root = sum((size**2 for size in sizes), arb(0)).sqrt()
+                lengths = {"1": sum(sizes, arb(0)), "2": root, "inf": max(sizes, default=arb(0))}
+                for name, x in lengths.items():
+                    found.norms[name] = Interval.around(x).floats[1] if x.is_finite() else None
         return found
 
     def _range(self, cell: Cell, width: float) -> Range | None:
@@ -331,28 +247,24 @@ class Function(Region):
 
     def find_places(self) -> list[Place]:
         """Return what is the matter with the function, and where, as finely as is cheap."""
+        groups: dict[Any, set[Cell]] = {}
         with precise():
             events = Evaluation(self.cells, self.box).value(self.cell).events
-            cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[
-                :_MOST_CELLS
-            ]
-            groups: dict[Any, set[Cell]] = {}
-            for cell in cells:
+            for cell in sorted({event.cell for event in events}, key=attrgetter("serial")):
                 groups.setdefault((cell.leaves, self.origins.get(cell)), set()).add(cell)
-            found = [place for group in groups.values() for place in self._places_of(group)]
+            work = min(_MOST_WORK, _ALL_WORK // max(1, len(groups)))
+            found = [place for group in groups.values() for place in self._places_of(group, work)]
         return sorted(
-            found, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where])
+            found, key=lambda p: (KINDS.index(p.kind), [float(x.low.mid()) for x in p.where])
         )
 
-    def _places_of(self, cells: set[Cell]) -> Iterator[Place]:
-        """Yield places where something is the matter with cells of some variables: boxes are halved
-        across these only.
-        """
+    def _places_of(self, cells: set[Cell], work: int) -> Iterator[Place]:
+        """Yield places of cells of some variables: boxes are halved across these only."""
         found: dict[str, list[Box]] = {}
-        begun, first = self.cells.work, min(cells, key=lambda cell: cell.serial)
+        begun, first = self.cells.work, min(cells, key=attrgetter("serial"))
         active, sides = [self.box], Sides(self.box, first.leaves)
         while active:
-            fine = len(active) > _MOST_BOXES or self.cells.work - begun > _MOST_WORK
+            fine = len(active) > _MOST_BOXES or self.cells.work - begun > work
             halves: list[Box] = []
             for part in active:
                 kinds, nowhere = self._kinds(cells, part)
@@ -366,29 +278,22 @@ class Function(Region):
             for hull in _join_boxes(boxes):
                 box = hull
                 for k in sides.whole:
-                    box = with_side(box, k, self._sharp_side(box, k, cells))
+                    box = box.with_side(k, self._sharp_side(box, k, cells))
                 yield Place(kind, first, box)
 
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
-        """The events in some cells, and whether the function has no value in the box: then what
-        takes it out of its domain.
-        """
+        """The events in some cells that matter in a box, and whether it is out of the domain."""
         value, events = Evaluation(self.cells, box).value(self.cell)
-        grave = {
-            e.kind for e in events if e.cell in cells and (value is not None or e.kind in GAPS)
-        }
-        return grave, value is None
+        kinds = {e.kind for e in events if e.cell in cells}
+        return kinds if value is not None else kinds & GAPS, value is None
 
     def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
-        """A side that ends at the roundest numbers near its ends beyond which nothing is the
-        matter.
-        """
+        """A side that ends at the roundest numbers beyond which nothing is the matter."""
         a, b = box[k].ends
-        size = self.box[k].high - self.box[k].low
-        room, near = size * _FINEST_PLACE * 4, size * _POINT
+        room, near = (self.box[k].width * share for share in (_FINEST_PLACE * 4, _POINT))
 
         def is_clear(first: arb, last: arb) -> bool:
-            part = with_side(box, k, Interval(low(first), high(last)))
+            part = box.with_side(k, Interval.around(first, last))
             return bool(first > last) or not self._kinds(cells, part)[0]
 
         def roundest(first: arb, last: arb, fits: Callable[[arb], bool], end: arb) -> arb:
@@ -406,12 +311,8 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
     for box in boxes:
         touching = [found for found in hulls if all(map(Interval.overlaps, found, box))]
         hulls = [found for found in hulls if found not in touching]
-        hulls.append(
-            tuple(
-                Interval.around(*[end for x in sides for end in x.ends])
-                for sides in zip(box, *touching, strict=True)
-            )
-        )
+        sides = zip(box, *touching, strict=True)
+        hulls.append(Box(Interval.around(*[end for x in side for end in x.ends]) for side in sides))
     return hulls
 
 
@@ -419,9 +320,7 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
 
 
 _WORK_OF_PROOF = 100_000  # cells that are evaluated for one relation
-# to find the parts of a box in which algebra proves an equality, and points at which it does not
-# hold
-_WORK_FOR_PARTS = 60_000
+_WORK_FOR_PARTS = 60_000  # for the parts of a box in which algebra proves an equality
 _SMALL_PART = 2.0**-30  # of the sides of these parts
 
 Point = list[float]
@@ -433,29 +332,27 @@ class Outcome:
 
     holds: bool | None
     point: Point | None = None
-    box: list[tuple[float, float]] | None = None
+    box: list[Ends] | None = None
     reason: str | None = None
 
 
+@dataclass(frozen=True, eq=False)
 class Proof:
-    """A relation over the box of a region.
-
-    confirmed  whether floats refute the relation at a point
-    kinks      whether points on kinks are left out
+    """A relation over a region, which is refuted by points that are confirmed; those on kinks
+    may be left out.
     """
 
-    def __init__(
-        self, region: Region, confirmed: Callable[[Point], bool], kinks: bool = False
-    ) -> None:
-        self.cells, self.box = region.cells, region.box
-        self.confirmed, self.kinks = confirmed, kinks
+    region: Region
+    confirmed: Callable[[Point], bool]
+    kinks: bool = False
 
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
         """Return what becomes of a relation between two numbers, with a tolerance."""
         with precise():
-            off = self.cells.of(left) - self.cells.of(right)
+            off = self.region.cells.of(left) - self.region.cells.of(right)
             if symbol == "==" and not within:
-                return self._zero(off, self._reduce(off))
+                defined = self.region.cells.sum([(0, off), (-1, abs(self._reduce(off)))])
+                return self._positive(defined, defined=True, work=_WORK_FOR_PARTS)
             size = abs(off) if symbol in ("==", "!=") else off
             if symbol == "!=":
                 return self._positive(size - within, strictly=True)
@@ -466,57 +363,42 @@ class Proof:
         self, cell: Cell, strictly: bool = False, defined: bool = False, work: int = _WORK_OF_PROOF
     ) -> Outcome:
         """Prove that a cell is positive, or not negative, box by box: the one in which it may be
-        least comes first. Points at which it is not, neither for enclosures nor for floats, refute
-        it: the middles of boxes, the corners of the whole one, and a round number of the last.
-
-        defined  whether a point without a value leaves it open, and refutes nothing
+        least comes first. Points at which it is not refute it: the middles of boxes, the corners of
+        the whole one, and a round number of the last. ``defined``: a point without a value leaves
+        it open, and refutes nothing.
         """
-        search = Search(cell, self.box, natural=defined)
-        points = [thin(x.middle for x in self.box), *corners(self.box)]
-        for bottom, node in search.worst(-1, GAPS):
+        search = Search(cell, self.region.box, natural=defined)
+        points = [self.region.box.middle, *self.region.box.corners]
+        for bottom, node in search.worst(-1, whole=True):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
-            finest = _SMALL_PART if defined else _CLOSE
-            spent = search.is_spent(work, node, finest)
+            spent = search.is_spent(work, node, _SMALL_PART if defined else _CLOSE)
             if spent:
-                points.append(thin(x.round_numbers[0] for x in node.box))
-            for point in points or [thin(x.middle for x in node.box)]:
-                x = value_at(cell, point)
+                points.append(node.box.roundest)
+            for point in points or [node.box.middle]:
+                x, at = value_at(cell, point), [float(side.middle) for side in point]
                 refuted = not (defined or self.kinks)
                 if x is not None:
                     refuted = bool(x.high < 0 or (strictly and x.high <= 0))
-                at = [float(side.middle) for side in point]
                 if refuted and self.confirmed(at):
                     return Outcome(False, at)
             if spent:
                 is_gap = defined and node.kinds & GAPS
                 reason = "the sides have no value there" if is_gap else None
-                return Outcome(None, None, [x.floats for x in node.box], reason)
+                return Outcome(None, None, node.box.floats, reason)
             points = []
         return Outcome(True)
 
     def _reduce(self, cell: Cell) -> Cell:
-        """A cell of the same zeros, as far as it is defined: 0 where algebra proves that it is, in
-        all branches or in some.
-        """
-        if vanishes(cell):
-            return self.cells.zero
+        """A cell of the same zeros where it is defined: 0 in branches that algebra proves."""
 
         def in_a_branch() -> Cell:
-            piece = self.cells.take_choices(cell)
-            return self.cells.zero if vanishes(piece) else piece
+            piece = self.region.cells.take_choices(cell)
+            return self.region.cells.zero if vanishes(piece) else piece
 
         with suppress(Unsupported):
-            cell = self.cells.branching(in_a_branch)
-        return self.cells.replace(cell, {}, beside=True) if self.kinks else cell
-
-    def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
-        """Prove that a cell is defined all over the box, and zero."""
-        off = self.cells.sum([(NOUGHT, cell), (-UNIT, abs(reduced))])
-        return self._positive(off, defined=True, work=_WORK_FOR_PARTS)
-
-
-# -- algebra
+            cell = self.region.cells.branching(in_a_branch)
+        return self.region.cells.replace(cell, {}, beside=True) if self.kinks else cell
 
 
 def vanishes(cell: Cell) -> bool:

@@ -72,7 +72,7 @@ class _Context(OfSympy):
 
     def pow(self, base: Any, exponent: Any) -> Any:
         if exponent.known is not None:
-            return self.cells.raise_to(base, exponent.known)
+            return self.cells.product([(base, exponent.known)])
         return self.cells.call("pow", sympy.Pow, base, exponent)
 
     def own(self, function: Any, *arguments: Any) -> Any:

@@ -27,6 +27,7 @@ from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
 from gradcli.report.steps import steps_in_html
+from gradcli.spelling import words
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
 
@@ -37,7 +38,7 @@ PHASES = {
     "backward": "Backward",
     "end": "Gradient",
 }
-_INFIX = frozenset(["+", "-", "*", "/", "**", "@", "^", "<", ">", "<=", ">=", "==", "!="])
+_INFIX = words("+ - * / ** @ ^ < > <= >= == !=")
 _MOST_NUMBERS = 50_000  # of arrays that a page writes out
 
 
@@ -59,9 +60,8 @@ class Section:
         self.explanation, self.digits, self.prefix = explanation, digits, prefix
         self.sheet = Sheet(explanation, digits)
         self.steps = [*self._steps()]
-        self.most = min(
-            LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes))
-        )  # entries of an array that is written out
+        # entries of an array that is written out
+        self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes)))
 
     def number(self, value: Any) -> str:
         return short(value, self.digits) or "–"
