@@ -204,9 +204,9 @@ CHOICES = [
 def test_what_is_chosen(choice: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "find_compiler", lambda: "a compiler")
     assert backend.choose_backend(choice.asked, choice.work, choice.calls) == choice.chosen
-    assert backend.because(choice.chosen, choice.asked, choice.work, choice.calls, "").startswith(
-        choice.said
-    )
+    assert backend.explain_choice(
+        choice.chosen, choice.asked, choice.work, choice.calls, ""
+    ).startswith(choice.said)
     monkeypatch.setattr(compiler, "find_compiler", lambda: None)
     if choice.asked != "native":
         assert backend.choose_backend(choice.asked, choice.work, choice.calls) == "numpy"

@@ -12,7 +12,13 @@ from helpers import lowered, swept
 from recorded import over
 
 import gradcli
-from gradcli.graph.sparsity import Pattern, of_hessian, of_jacobian, pattern_of, symmetric
+from gradcli.graph.sparsity import (
+    Pattern,
+    compress_hessian,
+    compress_jacobian,
+    pattern_of,
+    symmetric,
+)
 
 
 def truths(pattern: Any) -> np.ndarray:
@@ -81,7 +87,7 @@ def of(matrix: np.ndarray) -> Pattern:
 def test_entries_of_jacobians_are_read_from_directions() -> None:
     for matrix in MATRICES:
         pattern = of(matrix)
-        back, found = of_jacobian(pattern)
+        back, found = compress_jacobian(pattern)
         entries = np.where(matrix, RANDOM.normal(size=matrix.shape), 0)
         seeds = np.equal.outer(found.colors, np.arange(found.number)).astype(float)
         derivatives = seeds.T @ entries if back else (entries @ seeds).T
@@ -101,7 +107,7 @@ def test_entries_of_hessians_are_read_from_directions() -> None:
             | (RANDOM.random(size) < 0.5) * np.eye(size, dtype=bool)
         )
         pattern = symmetric(of(square))
-        found = of_hessian(pattern)
+        found = compress_hessian(pattern)
         half = RANDOM.normal(size=square.shape)
         entries = np.where(square, half + half.T, 0)
         derivatives = (

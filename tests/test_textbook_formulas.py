@@ -110,6 +110,16 @@ x**2*exp(x) : x*(x + 2)*exp(x)
 exp(-x)/x : -(x + 1)*exp(-x)/x**2
 exp(x**3*log(x)) : x**(x**3 + 2)*(3*log(x) + 1)
 sqrt(exp(2*x) + 2*x) : (exp(2*x) + 1)/sqrt(exp(2*x) + 2*x)
+(exp(x) - exp(-x))/(exp(x) + exp(-x)) : sech(x)**2
+(exp(x) + exp(-x))/2 : sinh(x)
+2/(exp(x) + exp(-x)) : -tanh(x)*sech(x)
+log(exp(x) + exp(-x)) : tanh(x)
+1/(1 + exp(-x)) : exp(-x)/(1 + exp(-x))**2
+a*(1 - exp(-k*x))**2 : 2*a*k*exp(-k*x)*(1 - exp(-k*x))
+1/(exp(a/x) - 1) : a/(4*x**2*sinh(a/(2*x))**2)
+2*atan(exp(x)) : sech(x)
+log(tan(x/2)) : csc(x)
+sinh(x)*log(cos(x)) : cosh(x)*log(cos(x)) - sinh(x)*tan(x)
 2**(4*x) + 4*x**2 : 4*2**(4*x)*log(2) + 8*x
 3**sin(3*x) : 3*log(3)*cos(3*x)*3**sin(3*x)
 x**pi*pi**x : pi**x*x**(pi - 1)*(pi + x*log(pi))
@@ -137,6 +147,8 @@ x*atan(x) - log(1 + x**2)/2 : atan(x)
 log(x + sqrt(x**2 + 1)) : 1/sqrt(x**2 + 1)
 atan(sqrt(x**2 - 1)) : 1/(x*sqrt(x**2 - 1))
 sinh(x)**2 : 2*sinh(x)*cosh(x)
+sqrt(0.3*x) : 0.15/sqrt(0.3*x)
+2*pi*sqrt(x/9.81) : pi/sqrt(9.81*x)
 x**3*sinh(x) : x**2*(3*sinh(x) + x*cosh(x))
 cosh(x)/(x + 1) : ((x + 1)*sinh(x) - cosh(x))/(x + 1)**2
 tanh(x**2 + 3*x) : (2*x + 3)*sech(x**2 + 3*x)**2

@@ -62,7 +62,7 @@ def loop(fail: Any) -> list[int]:
             fail()
         found.append(begin)
 
-    threads.together(work, 1000, 10)
+    threads.run_chunks(work, 1000, 10)
     return sorted(found)
 
 

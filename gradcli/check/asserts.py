@@ -340,9 +340,8 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     part = cross_check(scope, margin, {}, shown, how.timeout, remembering=how.remembering).value
     if part is not None and part.verdict in (Verdict.UNDEFINED, Verdict.KINK):
         claim.reason = part.reason
-        if (
-            part.verdict is Verdict.UNDEFINED or told.holds
-        ):  # else it is wrong of the value that was chosen on the kink
+        # else it is wrong of the value that was chosen on the kink
+        if part.verdict is Verdict.UNDEFINED or told.holds:
             claim.verdict = part.verdict
         return claim
     signs = _signs(scope, sides, told, margin, found.astype(float), part)

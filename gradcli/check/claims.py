@@ -34,9 +34,8 @@ class Given:
     # of numbers: how far off each may be, by what the precision explains that they were computed in
     room: Any = None
     precision: str | None = None  # of numbers, if it is not that of the result
-    around: int | None = (
-        0  # of a formula: which points around the bound values it is tried at, too; None for none
-    )
+    # of a formula: which points around the bound values it is tried at, too; None for none
+    around: int | None = 0
 
     @property
     def kind(self) -> str:

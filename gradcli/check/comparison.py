@@ -27,9 +27,8 @@ _KNOWN = 20  # digits to which a reference is known, for its floats to be held a
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
-_FAINT = (
-    2.0**-1000
-)  # a bound beneath says that floats end here, and nothing of how well a number is known
+# a bound beneath says that floats end here, and nothing of how well a number is known
+_FAINT = 2.0**-1000
 _TOLD = 400_000  # bits beneath 1 to which a number is told
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
@@ -64,9 +63,8 @@ class Comparison:
         self.computed = np.ravel(computed).astype(float).tolist()
         self.bounds = np.ravel(np.broadcast_to(bounds, self.shape)).astype(float).tolist()
         self._share = m.mpf(10) ** -_RULE
-        self._grain = (
-            m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
-        )  # what the working precision leaves open, as a share of a bound
+        # what the working precision leaves open, as a share of a bound
+        self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
         self.dtype = np.asarray(computed).dtype
         self.floats: np.dtype[Any] = self.dtype if self.dtype.kind == "f" else np.dtype(float)
         info = np.finfo(self.floats)
@@ -157,9 +155,8 @@ class Comparison:
             known = self.radii[i] * self.m.mpf(10) ** _KNOWN
             if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
                 return True
-        return bool(
-            slack > _SMALLEST and known > 0 and known >= size
-        )  # or fewer digits are right than it takes to count lost bits
+        # or fewer digits are right than it takes to count lost bits
+        return bool(slack > _SMALLEST and known > 0 and known >= size)
 
     def _nearest_float(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""

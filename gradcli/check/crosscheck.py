@@ -15,7 +15,7 @@ from gradcli.check import verdict_cache
 from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import index_of
 from gradcli.check.formula_claims import decide
-from gradcli.check.judge import Judge, are_finite, scalar_operations
+from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
@@ -196,7 +196,7 @@ def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
     return ["jvp"] if mode == "jvp" else list(wrt)
 
 
-def _combine(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Check:
+def _combine(parts: Checked) -> Check:
     value, variables = parts
     check = Check(Verdict.SKIPPED, variables, value)
     check.verdict = max((part.verdict for part in check.parts), default=Verdict.SKIPPED)
@@ -206,7 +206,7 @@ def _combine(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Ch
     return check
 
 
-def _by_mode(asked: _Asked) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+def _by_mode(asked: _Asked) -> Checked:
     """The verdict on another derivative than the gradient: on gradients of rows, or on values of
     derivatives along a direction.
     """
@@ -247,9 +247,7 @@ def _jvp_node(asked: _Asked, root: Expr) -> Expr:
     return transforms.zeros_like(root) if total is None else total
 
 
-def _rows(
-    asked: _Asked, root: Expr, matrices: Mapping[str, Any], value: Any
-) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+def _rows(asked: _Asked, root: Expr, matrices: Mapping[str, Any], value: Any) -> Checked:
     """A Jacobian as the gradients of its rows."""
     found: dict[str, list[VariableCheck]] = {name: [] for name in asked.wrt}
     checked = None

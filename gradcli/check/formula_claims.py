@@ -205,12 +205,10 @@ class _Formula:
             and here.worst is not None
             and not math.isnan(here.worst.engine)
         ):
-            here = Claim(
-                self.claim.of, self.claim.kind, Verdict.AGREE
-            )  # its own value has too few digits, by cancellation
-        if (
-            here.verdict is Verdict.AGREE
-        ):  # though the formula may have no value where the derivative has
+            # its own value has too few digits, by cancellation
+            here = Claim(self.claim.of, self.claim.kind, Verdict.AGREE)
+        # though the formula may have no value where the derivative has
+        if here.verdict is Verdict.AGREE:
             self._elsewhere(
                 here, itertools.islice(filter(self._is_without_value, self._points()), _SUSPECTS)
             )
@@ -510,8 +508,11 @@ def around(
         yield from (move(way) for way in pair if way is not None)
 
 
-def anything(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-    size = np.asarray(random.choice(SIZES, shape)) * random.uniform(0.5, 1.5, shape)
+def anything(
+    shape: tuple[int, ...], random: np.random.Generator, sizes: Sequence[float] = SIZES
+) -> np.ndarray:
+    """An array of both signs, with entries of about the sizes."""
+    size = np.asarray(random.choice(sizes, shape)) * random.uniform(0.5, 1.5, shape)
     return np.asarray(size * random.choice([-1.0, 1.0], shape))
 
 

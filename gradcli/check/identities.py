@@ -603,8 +603,7 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
                     yield rebuild([start], {node: better}, graph)[0]
 
 
-# -- matching
-# -------------------------------------------------------------------------------------------------
+# -- matching --------------------------------------------------------------------------------------
 
 
 def is_same_operation(x: Expr, y: Expr) -> bool:

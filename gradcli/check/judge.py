@@ -25,22 +25,28 @@ from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import (
     bytes_of,
     bytes_of_sweep,
+    cost_of,
     forward,
     held_by,
     interpret,
-    shapes_of,
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened
-from gradcli.ops.structure import output
 from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
-from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
+from gradcli.reference.kinks import (
+    Prober,
+    Sides,
+    active_kinks,
+    has_inner,
+    is_same,
+    with_inner_choices,
+)
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import (
     NO_ZEROS,
@@ -144,9 +150,8 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
-NOTHING = (
-    -400
-)  # the power of ten below which an enclosure of zero is taken for zero: floats end before
+# the power of ten below which an enclosure of zero is taken for zero: floats end before
+NOTHING = -400
 
 
 def _compare(
@@ -209,18 +214,15 @@ _MANY, _LARGE = (
     5_000,
 )  # scalar operations, and entries of one array, beyond which arrays are judged as wholes
 _RULES = 20  # digits to which rules must be right, for a mismatch to be one of floats
-_PASSES = (
-    4  # about how many times the reference and the rules go through all operations at one precision
-)
+# about how many times the reference and the rules go through all operations at one precision
+_PASSES = 4
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
 _STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
 _ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
 _TIMES = 2  # as long as doubles are those of the reference for large arrays
 _ADJOINTS = 3  # arrays that stand for an adjoint there: the slope, its error, and where it lives
 
-Decision = tuple[
-    VariableCheck | None, dict[str, VariableCheck]
-]  # on the value and on each gradient
+Checked = tuple[VariableCheck | None, dict[str, VariableCheck]]  # the value, and each gradient
 
 
 @dataclass(eq=False)
@@ -247,9 +249,8 @@ class Judge:
     events: Sequence[Event] = ()
     missing: str = ""
     overflown: bool = False
-    _sides: tuple[Any, list[dict[int, Sides]]] | None = (
-        None  # of the entries on a kink or without a finite derivative, and which
-    )
+    # of the entries on a kink or without a finite derivative, and which
+    _sides: tuple[Any, list[dict[int, Sides]]] | None = None
     # of every entry of the value and of the gradients, where they have decided
     _enclosures: Sequence[np.ndarray] = ()
     # the functions in them that FLINT lacks: with any of them, nothing is proved
@@ -270,9 +271,8 @@ class Judge:
         sizes = [math.prod(x.shape) for x in self.leaves]
         self.entries = sum(sizes)
         ops = [node.op for node in orders[1] if node.op is not None]
-        smooth = not any(
-            op.kinks or op.algebra == "comparison" for op in ops if op.elementwise
-        )  # else entries may be on kinks
+        # else entries may be on kinks
+        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops if op.elementwise)
         self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
         self.names, self.comparisons = ["value", *self.wrt], list[Comparison]()
         self.zeros, self.budget = NO_ZEROS, Budget()
@@ -310,7 +310,7 @@ class Judge:
         order = definition_order(other)
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
-    def decide(self, value: Any, claimed: bool = False) -> Decision:
+    def decide(self, value: Any, claimed: bool = False) -> Checked:
         """Return the verdicts on the value, unless it is None, and on each gradient.
 
         claimed  whether claims are held to the reference afterwards, which then has to be as fine
@@ -321,10 +321,9 @@ class Judge:
             found = (None if claimed else self._clearly(value)) or self.decide_arrays(value)
         return found or self._decide_scalars(value)
 
-    # -- Each entry a number of any precision
-    # ------------------------------------------------------------------
+    # -- Each entry a number of any precision ------------------------------------------------------
 
-    def _decide_scalars(self, value: Any) -> Decision:
+    def _decide_scalars(self, value: Any) -> Checked:
         if self.size > LARGEST:
             raise Undecided(
                 f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about "
@@ -438,7 +437,7 @@ class Judge:
         def same(x: Any, y: Any) -> Any:
             if hasattr(x, "ball"):
                 return m.isfinite(x) and x.ball.overlaps(y.ball)
-            return m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))
+            return m.isfinite(x) and is_same(m, x, y)
 
         pairs = zip(self._whole.evaluate(m), composed, strict=True)
         agreed = (same(x, y) for two in pairs for x, y in zip(*map(np.ravel, two), strict=True))
@@ -514,7 +513,7 @@ class Judge:
     # which may be off by its own share of the rounding of doubles, by the same analysis, and by the
     # rounding of its slopes -----------------------------
 
-    def decide_arrays(self, value: Any) -> Decision | None:
+    def decide_arrays(self, value: Any) -> Checked | None:
         """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide,
         and can.
 
@@ -577,7 +576,7 @@ class Judge:
 
     def _decision(
         self, value: Any, parts: Sequence[VariableCheck], most: int | None = None
-    ) -> Decision:
+    ) -> Checked:
         """The verdicts on the value and the gradients.
 
         most  the number of entries at which functions were held; None where these were all
@@ -589,7 +588,7 @@ class Judge:
         checked.entries = None
         return None if value is None else checked, dict(zip(self.wrt, slopes, strict=True))
 
-    def _clearly(self, value: Any) -> Decision | None:
+    def _clearly(self, value: Any) -> Checked | None:
         """Return that everything agrees with the reference in doubles, where rounding is seen to
         have no say; else None.
         """
@@ -635,9 +634,4 @@ def _context() -> Any:
 
 def scalar_operations(order: Sequence[Expr]) -> int:
     """About how many scalar operations the nodes take."""
-    return sum(
-        1
-        if node.op is None or node.op is output
-        else max(1, steps_of(node.op, node.shape, shapes_of(node)))
-        for node in order
-    )
+    return sum(max(1, cost_of(node, steps_of)) for node in order)

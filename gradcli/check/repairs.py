@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.formula_claims import anything
 from gradcli.check.identities import apply_identities, is_same_operation, standardize, wider
 from gradcli.check.judge import Judge, numbers, scalar_operations
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.textbook import Textbook
 from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, dependents, reachable
 from gradcli.reference.deadline import still_in_time
 from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
@@ -174,13 +175,8 @@ class Search:
             return
 
     def _with(self, root: Expr, order: list[Expr], node: Expr, better: Expr) -> Expr:
-        known = {node: better}
-        moved = {node}
-        for other in order:
-            if not moved.isdisjoint(other.operands):
-                moved.add(other)
-            elif other is not node:
-                known[other] = other
+        moved = dependents(order, {node})
+        known = {node: better} | {other: other for other in order if other not in moved}
         return standardize(self.graph, root, known)
 
 
@@ -436,11 +432,7 @@ def _points(leaves: Sequence[Expr]) -> Iterator[Mapping[Expr, Any]]:
     """Points of all signs and of moderate sizes, the same each time."""
     random = np.random.default_rng(0)
     for _ in range(_POINTS):
-        point = {}
-        for leaf in leaves:
-            size = random.choice(_SIZES, leaf.shape) * random.uniform(0.5, 1.5, leaf.shape)
-            point[leaf] = np.asarray(size * random.choice([-1.0, 1.0], leaf.shape))[()]
-        yield point
+        yield {leaf: anything(leaf.shape, random, _SIZES)[()] for leaf in leaves}
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,8 @@
 
 An operation's result is off by what its operands' errors make of it, and by its own rounding (J. H.
 Wilkinson; N. J. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3). Both are facts
-of its record (`Accuracy`). The forward pass and the sweep are run once more on values with errors.
+of its record (`carries`, `rounding`, `ulps`). The forward pass and the sweep are run once more on
+values with errors.
 
 A value with an error encloses the truth and what any way to compute it in the precision that is
 judged may give: sums in whatever order, on one thread or several, in blocks or in native code.
@@ -25,7 +26,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import alike, backward, together
+from gradcli.graph.sweep import alike, backward, join_values, plus
 from gradcli.graph.transforms import vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
@@ -334,9 +335,8 @@ class Arithmetic:
             return both * op.rounding(m, out, *values, **static)
         if not op.ulps:
             return None
-        ulps = (
-            1.0 if op.ulps == 1 else 2 * op.ulps
-        )  # of IEEE arithmetic half a unit in the last place is all
+        # of IEEE arithmetic half a unit in the last place is all
+        ulps = 1.0 if op.ulps == 1 else 2 * op.ulps
         match op.rounding:
             case "terms":
                 return (
@@ -423,11 +423,6 @@ def _distance(x: Any, y: Any) -> Any:
     return off
 
 
-def plus(x: Any, y: Any) -> Any:
-    """Return a sum of errors, each None where there is none."""
-    return y if x is None else x if y is None else x + y
-
-
 def is_float(value: Any) -> bool:
     dtype = getattr(value, "dtype", None)
     return isinstance(value, float) if dtype is None else dtype.kind == "f"
@@ -483,9 +478,8 @@ def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any
 
 _DIRECTIONS = 3
 _ESTIMATED, _IN_PROPORTION = 4.0, 6.0
-_OF_THESE = (
-    2.0**-46
-)  # how far the rounding of two results may take them apart, relative to the largest entry
+# how far the rounding of two results may take them apart, relative to the largest entry
+_OF_THESE = 2.0**-46
 
 
 def first_order(
@@ -564,7 +558,7 @@ def _values_with_bounds(
                 interpret(group, domain, table)
             elif node not in table:
                 columns = zip(*[x.operands for x in group], strict=True)
-                operands = [together(column, table.__getitem__) for column in columns]
+                operands = [join_values(column, table.__getitem__) for column in columns]
                 whole = domain.operation(node, node.op, operands)
                 table.update(zip(group, whole.split(), strict=True))
         return interpret(order, domain, table)

@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gradcli.graph.interpret import Transcription, interpret, rebuild
+from gradcli.graph.interpret import Transcription, interpret, rebuild, shapes_of
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.limits import Limits
+from gradcli.ops.arrays.shapes import shape_with
 from gradcli.ops.cutting import Cuts, Found, Uncut, layout
 from gradcli.ops.spec import Op
 from gradcli.plans.backend import OFTEN
@@ -35,13 +36,7 @@ from gradcli.plans.source import Nodes
 def layout_of(node: Expr, cuts: Cuts) -> Found:
     """The layout of a node some of whose operands are cut. Raises Uncut."""
     assert node.op is not None
-    return layout(
-        node.op,
-        node.shape,
-        [None if o is None else o.shape for o in node.operands],
-        cuts,
-        node.static,
-    )
+    return layout(node.op, node.shape, shapes_of(node), cuts, node.static)
 
 
 def aligned_axis(node: Expr, cuts: Cuts, place: int, length: int) -> int | None:
@@ -118,7 +113,7 @@ class Splitting(Transcription[Expr]):
         """
         stack = [node]
         while stack:
-            open_ = [o for o in stack[-1].operands if o is not None and o not in self.layouts]
+            open_ = [o for o in stack[-1].given_operands if o not in self.layouts]
             if open_:
                 stack += open_
             elif (found := stack.pop()) not in self.layouts:
@@ -129,7 +124,7 @@ class Splitting(Transcription[Expr]):
         return [None if o is None else self.layouts[o].axis for o in node.operands]
 
     def _note(self, node: Expr) -> None:
-        stage = max((self.layouts[o].stage for o in node.operands if o is not None), default=0)
+        stage = max((self.layouts[o].stage for o in node.given_operands), default=0)
         if node.op is None:
             self.layouts[node] = Layout(None, 0)
             return
@@ -262,7 +257,7 @@ class Staged:
         layouts = self.splitting.layouts
 
         def cut(node: Expr) -> list[Expr]:
-            return [o for o in node.operands if o is not None and layouts[o].axis is not None]
+            return [o for o in node.given_operands if layouts[o].axis is not None]
 
         found = _above(outputs, cut)
         return sorted(found, key=lambda node: node.index)
@@ -273,15 +268,14 @@ class Staged:
         """
         cuts = self.splitting.cuts(node)
         if all(cut is None for cut in cuts):  # repeated
-            return [(o, None) for o in node.operands if o is not None]
+            return [(o, None) for o in node.given_operands]
         return [
             (o, aligned_axis(node, cuts, place, self.length))
             for place, o in enumerate(node.operands)
             if o is not None and cuts[place] is None
         ]
 
-    # -- plans
-    # ---------------------------------------------------------------------------------------------------------
+    # -- plans -------------------------------------------------------------------------------------
 
     def chunk_plan(self, number: int, extent: int) -> Plan:
         """The plan of a stage for a chunk of so many entries along the cut.
@@ -345,7 +339,7 @@ class Staged:
 
     def needed_nodes(self, wanted: Sequence[Expr], known: Collection[Expr]) -> list[Expr]:
         """Return those of the known nodes that others are computed from."""
-        found = _above(wanted, lambda node: () if node in known else node.operands)
+        found = _above(wanted, lambda node: () if node in known else node.given_operands)
         return [node for node in known if node in found]
 
     def axis_of(self, node: Expr) -> int | None:
@@ -363,15 +357,15 @@ class Staged:
 
 def _of_chunk(shape: tuple[int, ...], axis: int | None, extent: int) -> tuple[int, ...]:
     """The shape of the part that a chunk has of an array which is cut along an axis."""
-    return shape if axis is None else (*shape[:axis], extent, *shape[axis + 1 :])
+    return shape if axis is None else shape_with(shape, axis, extent)
 
 
-def _above(nodes: Iterable[Expr], further: Callable[[Expr], Iterable[Expr | None]]) -> set[Expr]:
+def _above(nodes: Iterable[Expr], further: Callable[[Expr], Iterable[Expr]]) -> set[Expr]:
     """Nodes with all that they are made of, as far as ``further`` says."""
     found = set(nodes)
     stack = list(found)
     while stack:
-        new = {operand for operand in further(stack.pop()) if operand is not None} - found
+        new = set(further(stack.pop())) - found
         found |= new
         stack += new
     return found

@@ -27,7 +27,7 @@ from gradcli.formulas.products import Fractions, Piece, quotient_of
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.interpret import Rebuilding, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import depending
+from gradcli.graph.sweep import varied_nodes
 from gradcli.language.scope import Scope
 from gradcli.notation import name as in_latex
 from gradcli.ops.elementwise.exponential import log
@@ -192,7 +192,7 @@ class Derivation:
         return None if self.final.latex is None else latex(node, names)
 
     def _moves(self, node: Expr) -> bool:
-        return node in depending(reachable([node]), self.moving)
+        return node in varied_nodes(reachable([node]), self.moving)
 
     def derive(self, roots: Sequence[Expr], left: Expr | None) -> list[Step]:
         """The lines from the first rule to the final formula. Raises LimitError, and NoText.
@@ -275,7 +275,7 @@ class Derivation:
             return "substitution", self._still(self.meanings[node])
         op = node.op
         assert op is not None
-        operands = [operand for operand in node.operands if operand is not None]
+        operands = node.given_operands
         moving = [self._moves(operand) for operand in operands]
         algebra = op.algebra
         if algebra in _SIGNS:

@@ -151,7 +151,7 @@ class _Explaining:
             adjoint = next(self.record.grad[name] for name, x in self.wrt.items() if x is node)
         explained = ExplainedNode(
             id, self._operation(node), "" if op is None else op.doc, names.get(node), place.text, place.span, place.spelling,
-            tuple(self.ids[self.same[o]] for o in node.operands if o is not None), node.shape, node.kind, self.values[node], adjoint,
+            tuple(self.ids[self.same[o]] for o in node.given_operands), node.shape, node.kind, self.values[node], adjoint,
             function=place.function if place.root is node else None, call=place.call, statement=place.statement, static=node.static,
         )  # fmt: skip
         if place.root is not None and place.root is not node:

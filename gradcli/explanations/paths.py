@@ -21,7 +21,7 @@ from gradcli.errors import GradcliError, Source, Span
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.graph.sweep import contributions, depending, requiring, scale, scale_guarded, sweep
+from gradcli.graph.sweep import contributions, grad_nodes, scale, scale_guarded, sweep, varied_nodes
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.run import ProgramText, move_span
@@ -76,8 +76,8 @@ def record_sweep(
     bare  zero times infinity is NaN, as in PyTorch; else a zero cotangent contributes nothing
     """
     targets = set(wrt)
-    needed = depending([node for node in order if node.op is not detach], targets)
-    record = Recorded(order, needed, requiring(order, targets), scale if bare else scale_guarded)
+    needed = varied_nodes([node for node in order if node.op is not detach], targets)
+    record = Recorded(order, needed, grad_nodes(order, targets), scale if bare else scale_guarded)
 
     def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
         record.adjoints[node] = cotangent
@@ -485,9 +485,7 @@ def edge_formulas(node: Expr, place: int, limits: Limits) -> _Made:
     """
     graph, op = Graph(limits), node.op
     assert op is not None
-    if op.outputs != 1 or any(
-        o is not None and o.op is not None and o.op.outputs != 1 for o in node.operands
-    ):
+    if op.outputs != 1 or any(o.op is not None and o.op.outputs != 1 for o in node.given_operands):
         return None, None, []  # several results at once have no text
     stand_ins = [None if o is None else _stand_in(graph, o, i) for i, o in enumerate(node.operands)]
     out = graph.apply(op, stand_ins, node.static)

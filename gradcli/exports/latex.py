@@ -69,9 +69,7 @@ class _Shared(Latex):
     def __init__(self, roots: Sequence[Expr], labels: dict[Expr, str]) -> None:
         self.labels = labels
         order = reachable(roots)
-        self.uses = Counter(
-            operand for node in order for operand in node.operands if operand is not None
-        )
+        self.uses = Counter(operand for node in order for operand in node.given_operands)
         self.lines: list[tuple[str, str]] = []
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> LatexPiece:

@@ -333,9 +333,7 @@ class Loops:
         copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []
         if sources is not None:
             begin, zeros = 1, np.flatnonzero(sources[0] == 0)
-            for operand, size in zip(
-                [o for o in node.operands if o is not None], sources[1], strict=True
-            ):
+            for operand, size in zip(node.given_operands, sources[1], strict=True):
                 own = np.flatnonzero((sources[0] >= begin) & (sources[0] < begin + size))
                 copies.append((operand, own, sources[0].ravel()[own] - begin))
                 begin += size

@@ -50,9 +50,7 @@ class Statements(Transcription[Any]):
     ) -> None:
         self.names, self.labels, self.leaves = names, labels, leaves
         self.order = reachable(roots)
-        self.uses = Counter(
-            operand for node in self.order for operand in node.operands if operand is not None
-        )
+        self.uses = Counter(operand for node in self.order for operand in node.given_operands)
         self.uses.update(roots)
         self.lines: list[str] = []
         self.roots = list(roots)

@@ -178,11 +178,11 @@ class Guarding(Folder):
             elif not _keeps_size(op, top):
                 known[top] = False
             else:
-                waiting = [o for o in top.operands if o is not None and o not in known]
+                waiting = [o for o in top.given_operands if o not in known]
                 if waiting:
                     stack += waiting
                     continue
-                known[top] = all(known[o] for o in top.operands if o is not None)
+                known[top] = all(known[o] for o in top.given_operands)
         return known[node]
 
 

@@ -36,6 +36,7 @@ from gradcli.formulas.powers import (
     power,
     primitive,
     product,
+    scale,
 )
 from gradcli.graph.interpret import Transcription
 from gradcli.graph.nodes import Expr
@@ -108,22 +109,22 @@ class _Ring:
         return found
 
 
-def factors(terms: Polynomial) -> list[Polynomial]:
-    """Factors of a polynomial that has no common monomial and number; their product is the
-    polynomial but for a number.
-    """
+def factors(terms: Polynomial) -> tuple[Number, list[Polynomial]]:
+    """A number and the factors of a polynomial that has no common monomial."""
     ring = _Ring([terms])
     if ring.is_irreducible(terms):
-        return [terms]
+        return 1, [terms]
     try:
-        _, found = ring.element(terms).factor()
+        unit, found = ring.element(terms).factor()
     except ImportError:
-        return [terms]
-    return [
-        part
-        for factor, times in reversed(found)
-        for part in [primitive(ring.polynomial(factor))[2]] * int(times)
-    ]
+        return 1, [terms]
+    number = Fraction(int(unit.p), int(unit.q))
+    parts = []
+    for factor, times in reversed(found):
+        more, _, part = primitive(ring.polynomial(factor))
+        number *= Fraction(more) ** int(times)
+        parts += [part] * int(times)
+    return lean(number), parts
 
 
 def quotient(x: Polynomial, y: Polynomial) -> Polynomial | None:
@@ -163,17 +164,12 @@ class Sums(Powers):
     def join(self, terms: Polynomial) -> Polynomial:
         """A sum with arrays and choices that fit together as one."""
 
-    def _terms_of(self, monomial: Monomial) -> Polynomial | None:
-        """The terms of a sum that stands alone."""
-        return (
-            self.bases[monomial[0][0]].terms if len(monomial) == 1 and monomial[0][1] == 1 else None
-        )
-
     def total(self, values: Sequence[Value]) -> Value:
         """The sum over a common denominator, without common factors."""
         terms: Polynomial = {}
         for number, monomial in values:
-            inner = self._terms_of(monomial) if not self.largest and number in (1, -1) else None
+            alone = not self.largest and number in (1, -1) and [e for _, e in monomial] == [1]
+            inner = self.bases[monomial[0][0]].terms if alone else None
             for m, c in (inner or {monomial: 1}).items() if number else ():
                 add_term(terms, m, c * number)
         if not self.largest:
@@ -235,22 +231,14 @@ class Sums(Powers):
 
     def _parts(self, terms: Polynomial) -> list[Value]:
         """The factors of a sum that is new, whose product it is."""
-        if len(terms) > self.largest or self.bases.knows(terms):
+        knows = self.bases.knows
+        if len(terms) > self.largest or knows(terms) or knows(scale(terms, -1)):
             return []
         self.spend(2 * len(terms) ** 2)
-        found = factors(terms)
-        if len(found) < 2 or any(
-            not -_LARGEST <= number <= _LARGEST for part in found for number in part.values()
-        ):
+        number, found = factors(terms)
+        if len(found) < 2 or any(not -_LARGEST <= c <= _LARGEST for x in found for c in x.values()):
             return []
-        whole = found[0]
-        for part in found[1:]:
-            whole = multiply(whole, part)
-        lead = next(iter(terms))
-        number = Fraction(terms[lead]) / whole[lead] if lead in whole else None
-        if number is None:
-            return []
-        return [(lean(number), ()), *(self._as_base(part) for part in found)]
+        return [(number, ()), *map(self._as_base, found)]
 
     def _as_base(self, terms: Polynomial) -> Value:
         shorter = self.with_squares(terms)

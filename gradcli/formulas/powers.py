@@ -53,7 +53,7 @@ def product(x: Monomial, y: Monomial) -> Monomial:
 
 
 def power(x: Monomial, exponent: Number) -> Monomial:
-    return x if exponent == 1 else tuple([(base, lean(e * exponent)) for base, e in x])
+    return x if exponent == 1 else tuple([(base, lean(e * exponent)) for base, e in x if exponent])
 
 
 def add_term(into: Polynomial, monomial: Monomial, coefficient: Number) -> None:
@@ -89,6 +89,23 @@ def content(coefficients: Iterable[Number]) -> Number:
     below = math.lcm(*(c.denominator for c in found))
     above = math.gcd(*(c.numerator * (below // c.denominator) for c in found))
     return lean(Fraction(above, below))
+
+
+LONGEST = 10**6  # of the numbers above and below in a fraction that is written out
+HALVES = 1024  # the largest power of 2 below in a number that is written with a point
+
+
+def is_decimal(value: Number) -> bool:
+    """Return whether a number that is not whole is written with a point: 0.75 and 9.81 are, 2/5
+    and 1/3 are not.
+    """
+    below, longest = value.denominator, max(value.denominator, abs(value.numerator))
+    return longest > LONGEST or HALVES % below == 0 or (longest > 9 and 10**20 % below == 0)
+
+
+def has_point(value: Number) -> bool:
+    """Return whether a number has a point beside a root, too: 0.3 has, but not 3/4 or 1/10."""
+    return abs(value.numerator) != 1 and HALVES % value.denominator != 0 and is_decimal(value)
 
 
 def _digits(number: Fraction) -> int:
@@ -129,18 +146,17 @@ _LARGEST = 1 << 64
 
 def rational_root(number: Number, index: int) -> tuple[Number, Number]:
     """A positive number as ``taken**index * rest``, with as little as possible left under the root,
-    and that a whole number.
+    and that a whole number, or a decimal.
 
-    12 is 2**2 * 3, and 1/2 is (1/2)**2 * 2.
+    12 is 2**2 * 3, and 1/2 is (1/2)**2 * 2; 0.3 is left, and 1/0.3 is (1/0.3)**2 * 0.3.
     """
     above, below = number.numerator, number.denominator
     if index > _LARGEST.bit_length():  # of which no number here but 1 is a power
         return 1, number
-    if above * below ** (index - 1) > _LARGEST:
-        return 1, number
     left = above * below ** (index - 1)
-    taken = 1
-    divisor = 2
+    if left > _LARGEST:
+        return 1, number
+    taken, divisor = 1, 2
     while divisor**index <= left and divisor < 100:
         while left % divisor**index == 0:
             left //= divisor**index
@@ -149,6 +165,10 @@ def rational_root(number: Number, index: int) -> tuple[Number, Number]:
     whole = round(left ** (1 / index))
     if whole**index == left:
         taken, left = taken * whole, 1
+    for part in (1, number) if left != 1 else ():
+        rest = Fraction(number) / part**index
+        if has_point(rest):
+            return part, rest
     return lean(Fraction(taken, below)), left
 
 
@@ -234,28 +254,19 @@ class Bases:
         return broadcast_shapes(*shapes) if len(shapes) > 1 else next(iter(shapes), ())
 
     def knows(self, terms: Polynomial) -> bool:
-        """Return whether a sum or its opposite has been met."""
-        return (
-            frozenset(terms.items()) in self.found
-            or frozenset(scale(terms, -1).items()) in self.found
-        )
+        """Return whether a sum has been met."""
+        return frozenset(terms.items()) in self.found
 
     def sum(self, terms: Polynomial, *, signed: bool = False) -> tuple[int, Base]:
         """A sum as a sign and a base: the opposite of a sum that is known is that sum, unless its
         sign counts (``signed``).
         """
-        key = frozenset(terms.items())
-        number = self.found.get(key)
-        if number is not None:
-            return 1, self.all[number]
-        opposite = frozenset(scale(terms, -1).items())
-        number = self.found.get(opposite)
-        if number is not None and not signed:
-            return -1, self.all[number]
-        sign = -1 if not signed and all(c < 0 for c in terms.values()) else 1
-        if sign < 0:
-            key, terms = opposite, scale(terms, -1)
-        base = self.make(key, terms=terms)
+        sign = 1
+        if not signed and not self.knows(terms):
+            opposite = scale(terms, -1)
+            if self.knows(opposite) or all(c < 0 for c in terms.values()):
+                sign, terms = -1, opposite
+        base = self.make(frozenset(terms.items()), terms=terms)
         self.sums.add(base.number)
         return sign, base
 
@@ -439,18 +450,16 @@ class Powers(ABC):
         return self.times(*factors)
 
     def logarithm(self, value: Value) -> Value:
+        """The logarithm of a value: of powers of positive numbers the sum of their exponents."""
         number, monomial = value
-        if number == 1 and all(
-            self.bases[b].by is not None and self.bases[b].positive for b, _ in monomial
-        ):
-            return self.total([self._exponent(self.bases[b], e) for b, e in monomial])
+        powers = [
+            self.times((e, ()), base.by, ONE if base.of is None else self.logarithm(base.of))
+            for base, e in [(self.bases[b], e) for b, e in monomial]
+            if base.by is not None and base.positive
+        ]
+        if number == 1 and len(powers) == len(monomial):
+            return self.total(powers)
         return self.function(exponential.log, [value], {})
-
-    def _exponent(self, base: Base, exponent: Number) -> Value:
-        """The logarithm of a power whose base is a positive number."""
-        assert base.by is not None
-        inner: Value = (lean(base.by[0] * exponent), base.by[1])
-        return inner if base.of is None else self.times(inner, self.logarithm(base.of))
 
     def symbolic_power(self, value: Value, exponent: Value) -> Value:
         if not exponent[1]:

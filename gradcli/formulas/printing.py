@@ -106,7 +106,7 @@ def tree_size(order: list[Expr]) -> int:
     """Return how many nodes are printed, shared ones each time; computed without printing them."""
     sizes: dict[Expr, int] = {}
     for node in order:
-        sizes[node] = 1 + sum(sizes[o] for o in node.operands if o is not None)
+        sizes[node] = 1 + sum(sizes[o] for o in node.given_operands)
     return sizes[order[-1]]
 
 

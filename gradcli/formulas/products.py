@@ -1,23 +1,33 @@
 """Products: as fractions, with the operations that these take, and in other forms that equal them and
-may be shorter: quotients of functions by their names, double angles.
+may be shorter: quotients of functions by their names, double angles, hyperbolic functions, with
+exponentials in sums.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import reduce
 from operator import mul
 from typing import Any, TypeVar
 
 from gradcli.formulas.algebra import Algebra, Quantity, family_of
-from gradcli.formulas.powers import Number, Value, power, product
+from gradcli.formulas.powers import (
+    HALVES,
+    LONGEST,
+    Number,
+    Value,
+    common,
+    is_decimal,
+    lean,
+    power,
+    product,
+)
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import arithmetic, exponential
-from gradcli.ops.spec import Op
 
 N = TypeVar("N")
 
@@ -46,8 +56,6 @@ Piece = tuple[
     int, tuple[str, int], Expr, Number
 ]  # rank and place among the factors, what is raised, the exponent
 
-_LONGEST = 10**6  # of the numbers above and below in a fraction that is written out
-_HALVES = 1024  # the largest power of 2 below in a number that is written with a point
 _HALF = Fraction(1, 2)
 _LARGEST = int(sys.float_info.max)
 
@@ -72,9 +80,7 @@ class Fractions:
         if root in costs:
             return costs[root]
         for node in (
-            reachable([root])
-            if any(o is not None and o not in costs for o in root.operands)
-            else [root]
+            reachable([root]) if any(o not in costs for o in root.given_operands) else [root]
         ):
             if node in costs:
                 continue
@@ -85,28 +91,16 @@ class Fractions:
                 costs[node] = int(negative)
             else:
                 costs[node] = (not node.op.transparent) + sum(
-                    [costs[o] for o in node.operands if o is not None]
+                    [costs[o] for o in node.given_operands]
                 )
         return costs[root]
 
     def number(self, value: Number) -> Expr:
-        if value.denominator == 1:
-            return self.graph.constant(
-                int(value) if -(10**15) < value < 10**15 else _nearest_float(value)
-            )
-        if self._is_decimal(value):
+        if value.denominator == 1 and -(10**15) < value < 10**15:
+            return self.graph.constant(int(value))
+        if is_decimal(value):
             return self.graph.constant(_nearest_float(value))
-        assert isinstance(value, Fraction)
         return self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
-
-    def _is_decimal(self, value: Number) -> bool:
-        """Return whether a number that is not whole is written with a point: 0.75 and 9.81 are, 2/5
-        and 1/3 are not.
-        """
-        below, longest = value.denominator, max(value.denominator, abs(value.numerator))
-        if longest > _LONGEST or _HALVES % below == 0:
-            return True
-        return longest > 9 and 10**20 % below == 0
 
     def fraction(self, number: Number, pieces: list[Piece]) -> Expr:
         """A number times powers, those with negative exponents below the line."""
@@ -115,11 +109,9 @@ class Fractions:
         below = [self.raise_to(node, -exponent) for _, _, node, exponent in pieces if exponent < 0]
         if number.denominator != 1:
             size = number if number > 0 else -number
-            is_decimal = self._is_decimal(number) and (
-                size.numerator != 1 or size.denominator > _LONGEST
-            )
-            if not is_decimal or (
-                below and _HALVES % size.denominator == 0 and size.numerator <= _LONGEST
+            with_point = is_decimal(number) and (size.numerator != 1 or size.denominator > LONGEST)
+            if not with_point or (
+                below and HALVES % size.denominator == 0 and size.numerator <= LONGEST
             ):
                 below.insert(0, self.graph.constant(number.denominator))
                 number = number.numerator
@@ -128,8 +120,7 @@ class Fractions:
     def _join_roots(self, pieces: list[Piece]) -> list[Piece]:
         """sqrt(pi)*sqrt(2) as sqrt(2*pi), in the place of the first one."""
         for exponent in (_HALF, -_HALF):
-            numbers = [p for p in pieces if p[2].is_constant and not p[2].shape]
-            roots = [p for p in numbers if p[3] == exponent]
+            roots = [p for p in pieces if p[3] == exponent and p[2].is_constant and not p[2].shape]
             if len(roots) > 1:
                 inside = [p[2] for p in sorted(roots, key=lambda p: p[2].payload == PI)]
                 joined: Piece = (*roots[0][:2], reduce(mul, inside), exponent)
@@ -144,78 +135,107 @@ class Fractions:
         return self.graph.apply(exponential.pow_, (node, self.number(exponent)))
 
 
-# -- Quotients of functions as the functions that they are: sin(x)/cos(x) as tan(x), 1/cos(x) as
-# sec(x).
+# -- Products with names that are shorter, which the algebra does not take apart again -----------
 
 
-def ratios(
-    algebra: Algebra, plain: Mapping[int, Number], alone: bool, cost: Callable[[Value], int]
-) -> tuple[list[tuple[Op, Value, Number, int]], list[int]]:
-    """Functions, their operands, exponents and places for powers of such functions, and the bases
-    that they stand for.
-
-    alone  whether nothing else stands above the line, so that 1/cos(x) needs a 1
-    cost   the operations of an operand
-    """
-    bases = algebra.bases
-    pairs: dict[Any, dict[Op, int]] = {}
-    for number in plain:
-        base = bases[number]
-        if base.op is not None and family_of(base.op):
-            pairs.setdefault(base.operands[0], {})[base.op] = number
-    pieces: list[tuple[Op, Value, Number, int]] = []
-    used: list[int] = []
-    for operand, numbers in pairs.items():
-        sin, cos, tan, cot, csc, sec, _ = family_of(next(iter(numbers)))
-        s, c = plain.get(numbers.get(sin, -1), 0), plain.get(numbers.get(cos, -1), 0)
-        if s >= 0 and c >= 0:
-            continue
-        argument = cost(operand)
-        _, _, t = min(
-            (_weight(s - t, c + t, t, argument), i, t)
-            for i, t in enumerate(dict.fromkeys((0, s, -c)))
-        )
-        s, c = s - t, c + t
-        lonely = alone and s <= 0 and c <= 0
-        if not t and not lonely:
-            continue
-        names: list[tuple[Op, Number]] = []
-        if t:
-            names.append((tan, t) if t > 0 else (cot, -t))
-        for function, exponent, reciprocal in ((sin, s, csc), (cos, c, sec)):
-            if exponent:
-                names.append((reciprocal, -exponent) if exponent < 0 else (function, exponent))
-        place = min(numbers.values())
-        pieces += [
-            (function, operand, exponent, place + i) for i, (function, exponent) in enumerate(names)
-        ]
-        used += numbers.values()
-    return pieces, used
-
-
-def _weight(s: Number, c: Number, t: Number, argument: int) -> int:
-    return sum(2 + argument + (abs(e) != 1) for e in (s, c, t) if e)
-
-
-def double_angle(algebra: Algebra, value: Value) -> Value | None:
-    """2*sin(x)*cos(x) as sin(2*x)."""
-    bases = algebra.bases
+def with_absolutes(algebra: Algebra, value: Value) -> Value:
+    """x*sign(x) as abs(x), and sign(x)/x as 1/abs(x)."""
     powers = dict(value[1])
-    for number, exponent in value[1]:
-        op = bases[number].op
-        family = family_of(op)
-        if op is None or op not in family[:1] or exponent < 1 or exponent.denominator != 1:
+    for number in powers:
+        base = algebra.bases[number]
+        of = base.operands[0] if base.op is arithmetic.sign else None
+        if of is None or not of[1]:
             continue
-        operand = bases[number].operands[0]
+        found = [powers.get(b, 0) / e for b, e in of[1]]
+        side = 1 if min(found) >= 1 else -1 if {*found} == {-1} else 0
+        if side:
+            absolute = algebra.function(arithmetic.abs_, [of], {})
+            names = ((number, -1),), power(of[1], -side), power(absolute[1], side)
+            value = value[0], reduce(product, names, value[1])
+    return value
+
+
+def _angles(
+    algebra: Algebra, value: Value
+) -> Iterator[tuple[tuple[Any, ...], Quantity, Number, Number]]:
+    """The families of sines and cosines in a product, the operands, and the exponents of both."""
+    powers = {
+        (base.op, base.operands[0]): exponent
+        for base, exponent in [(algebra.bases[b], e) for b, e in value[1]]
+        if family_of(base.op)
+    }
+    for family, operand in dict.fromkeys([(family_of(op), operand) for op, operand in powers]):
         assert operand is not None
-        x = Quantity(algebra, operand)
-        whole: Value = (2 * op(x) * family[1](x)).value
-        if all(powers.get(b) == exponent * e for b, e in whole[1]):
-            twice = algebra.function(op, [algebra.times((2, ()), operand)], {})
-            rest = (value[0], product(value[1], power(whole[1], -exponent)))
-            return algebra.times(
-                rest,
-                algebra.raise_to((1 / Fraction(whole[0]), ()), exponent),
-                algebra.raise_to(twice, exponent),
+        sine, cosine = [powers.get((op, operand), 0) for op in family[:2]]
+        yield family, Quantity(algebra, operand), sine, cosine
+
+
+def with_ratios(algebra: Algebra, value: Value) -> Value:
+    """sin(x)/cos(x) as tan(x), and 1/cos(x) as sec(x) where nothing else is above the line."""
+    bases = algebra.bases
+    alone = value[0] in (1, -1) and all(
+        family_of(bases[b].op) or (e < 0 and not bases[b].by) for b, e in value[1]
+    )
+    raised = {bases[b].of for b, _ in value[1]}
+    for (sine, cosine, tan, cot, csc, sec, _), x, s, c in _angles(algebra, value):
+        if not raised.isdisjoint([sine(x).value, cosine(x).value]):  # sin(x)**(n - 1)*cos(x)
+            continue
+        t = min((0, s, -c), key=lambda t: sum(2 + (abs(e) != 1) for e in (s - t, c + t, t) if e))
+        if min(s, c) < 0 and (t or (alone and max(s, c) <= 0)):
+            names = [
+                power(algebra.function(op, [x.value], {})[1], max(exponent, 0) - before)
+                for op, exponent, before in (
+                    (tan, t, 0), (cot, -t, 0), (sine, s - t, s), (csc, t - s, 0), (cosine, c + t, c), (sec, -c - t, 0),
+                )
+            ]  # fmt: skip
+            value = value[0], reduce(product, names, value[1])
+    return value
+
+
+def double_angle(algebra: Algebra, value: Value) -> Value:
+    """2*sin(x)*cos(x) as sin(2*x)."""
+    for (sine, cosine, *_), x, s, c in _angles(algebra, value):
+        if s == c:
+            one = sine(2 * x) / (2 * sine(x) * cosine(x))
+            value = algebra.times(value, algebra.raise_to(one.value, s))
+    return value
+
+
+def hyperbolic(algebra: Algebra, value: Value) -> Value:
+    """exp(x)/(exp(2*x) + 1) as 1/(2*cosh(x))."""
+    bases = algebra.bases
+    for number, exponent in value[1]:
+        terms = bases[number].terms or {}
+        if len(terms) != 2 or exponent.denominator != 1:
+            continue
+        (m, c), (n, d) = terms.items()
+        raised = power(product(m, power(n, -1)), _HALF)
+        if abs(c) == abs(d) and all(bases[b].by and not bases[b].of for b, _ in raised):
+            from gradcli.ops.elementwise.trigonometric import cosh, sinh
+
+            function = cosh if c == d else sinh
+            half = algebra.function(function, [algebra.logarithm((1, raised))], {})
+            mean = power(product(m, n), exponent * _HALF)
+            value = algebra.times(
+                (value[0], product(value[1], ((number, -exponent), *mean))),
+                algebra.raise_to(algebra.times((2 * c, ()), half), exponent),
             )
-    return None
+    return value
+
+
+def exponentials_inside(algebra: Algebra, value: Value) -> Value:
+    """(exp(x) - 1)*exp(-x) as 1 - exp(-x): of what stands beside a sum, as much as it has."""
+    bases = algebra.bases
+    for number, exponent in value[1]:
+        outside, terms = dict(value[1]), bases[number].terms or {}
+        factor = [
+            (b, lean(max(lowest, Fraction(outside[b]) / exponent)))
+            for b, lowest in common([power(m, -1) for m in terms])
+            if bases[b].by and not bases[b].of and outside.get(b, 0) * exponent < 0
+        ]
+        if factor:
+            inside = {product(m, tuple(factor)): c for m, c in terms.items()}
+            base = bases.sum(inside, signed=True)[1].number
+            changed = (number, -exponent), (base, exponent), *power(tuple(factor), -exponent)
+            value = value[0], product(value[1], changed)
+    return value

@@ -5,18 +5,21 @@ one with the fewest operations.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Literal
 
 from gradcli.formulas.algebra import Algebra
 from gradcli.formulas.powers import (
+    ONE,
     ZERO,
     Base,
     Number,
     Polynomial,
     Unsimplified,
     Value,
+    has_point,
     lean,
     product,
 )
@@ -24,7 +27,10 @@ from gradcli.formulas.products import (
     Fractions,
     Piece,
     double_angle,
-    ratios,
+    exponentials_inside,
+    hyperbolic,
+    with_absolutes,
+    with_ratios,
 )
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -38,6 +44,13 @@ from gradcli.ops.elementwise.logic import where
 
 
 Effort = Literal["plain", "quick", "thorough"]
+# the terms of a sum that is multiplied out, the work for an expression (products of terms, about),
+# how deep all ways are tried, and the values that are written
+_EFFORTS: dict[Effort, tuple[int, float, int, float]] = {
+    "plain": (0, math.inf, 0, math.inf),
+    "quick": (40, 220, 1, 150),
+    "thorough": (300, 12_000, 3, 1500),
+}
 _SUMS, _FUNCTIONS, _POWERS, _NAMES, _CONSTANTS = 4, 3, 2, 1, 0  # the order of factors, from behind
 _SHORT_SUM = 6  # terms that are tried with every factor around them
 _NESTED = (
@@ -63,13 +76,11 @@ class Layout(Fractions):
         self.algebra = algebra
         self.bare: dict[int, Expr] = {}  # functions and names by the numbers of their bases
         self.open: set[Value] = set()  # what is being written
-        self.thorough = thorough = effort == "thorough"
+        self.thorough = effort == "thorough"
         self.nodes: dict[Value, tuple[int, Expr]] = {}  # with the depth at which they were found
-        self.deepest = 3 if thorough else 1 if algebra.largest else 0
-        self.most: float = 1500 if thorough else 150 if algebra.largest else math.inf
+        *_, self.deepest, self.most = _EFFORTS[effort]
         self.left = self.most
         self._depth = 0
-        self.wide = True
 
     def abandon(self) -> None:
         """Forget what is being written, of which no more is wanted."""
@@ -101,21 +112,25 @@ class Layout(Fractions):
             if len(self.open) > _NESTED:
                 raise Unsimplified
             self.left -= 1
-            self.wide = depth < self.deepest
-            found = self._shortest(value, self.wide)
+            found = self._shortest(value)
             self._depth = outer
             self.open.discard(value)
         self.nodes[value] = (depth if monomial else 0, found)
         self.algebra.known.setdefault(found, value)
         return found
 
-    def _shortest(self, value: Value, wide: bool) -> Expr:
+    @property
+    def wide(self) -> bool:
+        """Return True where all ways are tried, not only the first."""
+        return self._depth <= self.deepest
+
+    def _shortest(self, value: Value) -> Expr:
         best: Expr | None = None
         for candidate in self.ways(value):
             if best is None or self.cost(candidate) < self.cost(best):
                 best = candidate
             if not self.algebra.largest or (
-                not wide and (len(value[1]) > 1 or value[1][0][1] != 1)
+                not self.wide and (len(value[1]) > 1 or value[1][0][1] != 1)
             ):
                 break
         assert best is not None
@@ -134,9 +149,10 @@ class Layout(Fractions):
                 yield self.product_of(value)
             return
         yield self.product_of(value)
-        other = double_angle(self.algebra, value)
-        if other is not None:
-            yield self.product_of(other)
+        for form in (double_angle, hyperbolic, exponentials_inside):
+            other = form(self.algebra, value)
+            if other != value:
+                yield self.product_of(other)
         for base in sums:
             rest: Value = (number, product(monomial, ((base, -1),)))
             yield from self._distribute(bases[base], rest)
@@ -152,7 +168,7 @@ class Layout(Fractions):
             found = self.add([(lean(c * number), m) for c, m in origin])
             if found is not None:
                 yield found
-        if self._depth <= self.deepest and 2 < len(base.terms) <= (40 if self.thorough else 8):
+        if self.wide and 2 < len(base.terms) <= (40 if self.thorough else 8):
             yield from self._nest(base.terms, number)
 
     def _distribute(self, base: Base, rest: Value) -> Iterator[Expr]:
@@ -166,8 +182,8 @@ class Layout(Fractions):
                 found = self.add([self.algebra.times(rest, term) for term in terms])
                 if found is not None:
                     yield found
-                if found is not None and self.wide and len(rest[1]) > 1:
-                    yield from self._partly_distributed(terms, rest)
+                    if self.wide and len(rest[1]) > 1:
+                        yield from self._partly_distributed(terms, rest)
 
     def _partly_distributed(self, terms: Sequence[Value], rest: Value) -> Iterator[Expr]:
         """x*(a*y + b)/y as x*(a + b/y)."""
@@ -180,15 +196,10 @@ class Layout(Fractions):
 
     def _nest(self, terms: Polynomial, number: Number) -> Iterator[Expr]:
         """a*x + b*x + c as (a + b)*x + c, by the bases that most terms have."""
-        counts: dict[int, int] = {}
-        for monomial in terms:
-            for base, exponent in monomial:
-                if exponent > 0:
-                    counts[base] = counts.get(base, 0) + 1
-        found = sorted(
-            (base for base, count in counts.items() if count > 1), key=lambda base: -counts[base]
-        )
-        for base in found[: 4 if self.thorough else 1]:
+        counts = Counter([base for monomial in terms for base, e in monomial if e > 0])
+        for base, count in counts.most_common(4 if self.thorough else 1):
+            if count < 2:
+                break
             inside: list[Value] = []
             outside: list[Value] = []
             for monomial, c in terms.items():
@@ -209,16 +220,11 @@ class Layout(Fractions):
         return self._plain(values)
 
     def _plain(self, values: Sequence[Value]) -> Expr:
-        ordered = self._order_terms(values)
-        result: Expr | None = None
-        for value in ordered:
-            if result is None:
-                result = self.node(value)
-            elif value[0] < 0:
-                result = result - self.node((-value[0], value[1]))
-            else:
-                result = result + self.node(value)
-        assert result is not None
+        first, *others = self._order_terms(values)
+        result = self.node(first)
+        for number, monomial in others:
+            node = self.node((-number if number < 0 else number, monomial))
+            result = result - node if number < 0 else result + node
         return result
 
     def _order_terms(self, values: Sequence[Value]) -> list[Value]:
@@ -236,10 +242,9 @@ class Layout(Fractions):
         self, value: Value
     ) -> tuple[bool, Number, list[tuple[tuple[str, int], Number]]]:
         bases = self.algebra.bases
-        degree: Number = 0
-        for base, exponent in value[1]:
-            if isinstance(bases[base].node, Expr) or bases[base].op is getitem:
-                degree += exponent
+        degree = sum(
+            [e for b, e in value[1] if isinstance(bases[b].node, Expr) or bases[b].op is getitem]
+        )
         whole_sum = len(value[1]) == 1 and value[1][0][0] in bases.sums
         return (
             not whole_sum,
@@ -255,7 +260,8 @@ class Layout(Fractions):
         branch = None if others else self._into_branch(value)
         if branch is not None:
             return self.write(branch)
-        number, monomial = self._roots_below(self._with_inverse(value))
+        value = self._roots_below(self._with_inverse(value))
+        number, monomial = with_ratios(self.algebra, with_absolutes(self.algebra, value))
         bases = self.algebra.bases
         pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
         powers: dict[
@@ -270,10 +276,10 @@ class Layout(Fractions):
         for of, parts in powers.items():
             if of is None:
                 total = self.algebra.total(parts)
-                rank = _CONSTANTS if total == (1, ()) else _POWERS
+                rank = _CONSTANTS if total == ONE else _POWERS
                 pieces.append((rank, ("~", 0), self._exponential(total), 1))
                 continue
-            if of[0] == 1 and len(of[1]) == 1 and of[1][0][1] == 1:
+            if of[0] == 1 and [e for _, e in of[1]] == [1]:
                 whole = plain.pop(of[1][0][0], 0)
                 if whole:
                     parts.append((whole, ()))
@@ -281,34 +287,12 @@ class Layout(Fractions):
             sign = -1 if total[0] < 0 else 1
             node = self.write(of) ** self.write((sign * total[0], total[1]))
             pieces.append((_POWERS, self.place(of[1][0][0] if of[1] else 0), node, sign))
-        alone = (
-            number in (1, -1)
-            and not any(e > 0 for b, e in plain.items() if not self._ratio(b))
-            and not pieces
-        )
-        extra, used = ratios(
-            self.algebra, plain, alone, lambda operand: self.cost(self.write(operand))
-        )
-        pieces += [
-            (_FUNCTIONS, ("", i), self.graph.apply(op, (self.write(operand),)), exponent)
-            for op, operand, exponent, i in extra
-        ]
-        for base_number in used:
-            plain.pop(base_number, None)
-        self._absolute(plain, pieces)
         for base_number, exponent in plain.items():
             base = bases[base_number]
-            root = base.modulus if base.of is not None and base.modulus else 1
-            pieces.append(
-                (
-                    _rank(base),
-                    self.place(base_number),
-                    self._bare(base),
-                    lean(Fraction(exponent, root)),
-                )
-            )
+            raised = lean(Fraction(exponent, base.modulus if base.of else 1))
+            pieces.append((_rank(base), self.place(base_number), self._bare(base), raised))
         if number < 0:
-            number, pieces = self._sign_inside(number, pieces)
+            number = self._sign_inside(number, pieces)
         return self.fraction(number, pieces)
 
     def _into_branch(self, value: Value) -> Value | None:
@@ -325,27 +309,18 @@ class Layout(Fractions):
             ):
                 rest = (value[0], product(value[1], ((number, -1),)))
                 condition, *sides = base.operands
-                sides = [
-                    ZERO if side is None or side == ZERO else self.algebra.times(rest, side)
-                    for side in sides
-                ]
+                sides = [self.algebra.times(rest, side or ZERO) for side in sides]
                 return self.algebra.function(base.op, [condition, *sides], {})
         return None
 
     def _with_inverse(self, value: Value) -> Value:
         """adjugate(X).T/det(X) as inv(X).T."""
         bases = self.algebra.bases
-        for number, exponent in value[1]:
+        for number, _ in value[1]:
             base = bases[number]
-            if (
-                base.op is not transpose
-                or exponent != 1
-                or base.operands[0] is None
-                or len(base.operands[0][1]) != 1
-            ):
-                continue
-            source = bases[base.operands[0][1][0][0]]
-            if source.op is None or not source.op.core_dims:
+            turned = base.operands[0] if base.op is transpose else None
+            source = bases[turned[1][0][0]] if turned and len(turned[1]) == 1 else base
+            if source is base or source.op is None or not source.op.core_dims:
                 continue
             from gradcli.ops.linalg.matrix_functions import (
                 adjugate,
@@ -353,39 +328,26 @@ class Layout(Fractions):
                 inv,
             )  # which are there, or there is nothing to find
 
-            divisor = next(
-                (
-                    b
-                    for b, e in value[1]
-                    if e <= -1 and bases[b].op is det and bases[b].operands == source.operands
-                ),
-                None,
-            )
-            if source.op is adjugate and divisor is not None:
-                inverse = self.algebra.function(inv, source.operands, inv.static, like=source)
-                turned = self.algebra.function(transpose, [inverse], base.static, like=base)
-                return self.algebra.times(
-                    (value[0], product(value[1], ((number, -1), (divisor, 1)))), turned
-                )
+            for divisor, exponent in value[1]:
+                other = bases[divisor]
+                same = other.op is det and other.operands == source.operands
+                if source.op is adjugate and same and exponent <= -1:
+                    inverse = self.algebra.function(inv, source.operands, inv.static, like=source)
+                    named = self.algebra.function(transpose, [inverse], base.static, like=base)
+                    rest = product(value[1], ((number, -1), (divisor, 1)))
+                    return self.algebra.times((value[0], rest), named)
         return value
 
     def place(self, number: int) -> tuple[str, int]:
         """Names by the alphabet, all else in the order in which it was met."""
         base = self.algebra.bases[number]
-        while base.op is getitem and base.operands[0] is not None and len(base.operands[0][1]) == 1:
+        while base.op is getitem and base.operands[0] and len(base.operands[0][1]) == 1:
             base = self.algebra.bases[base.operands[0][1][0][0]]
-        return (
-            (base.node.payload.name.lower(), number)
-            if isinstance(base.node, Expr) and base.node.is_leaf
-            else ("", number)
-        )
+        named = isinstance(base.node, Expr) and base.node.is_leaf
+        return base.node.payload.name.lower() if named else "", number
 
-    def _ratio(self, number: int) -> bool:
-        op = self.algebra.bases[number].op
-        return op is not None and op.algebra in ("circular", "hyperbolic", "sign")
-
-    def _sign_inside(self, number: Number, pieces: list[Piece]) -> tuple[Number, list[Piece]]:
-        """-(a - b) as b - a, where that is shorter."""
+    def _sign_inside(self, number: Number, pieces: list[Piece]) -> Number:
+        """-(a - b) as b - a, where that is shorter: the number that is left."""
         for i, (rank, place, node, exponent) in enumerate(pieces):
             if rank == _SUMS and place[0] != "~" and exponent % 2 == 1:
                 opposite = self.add([(-1, ((place[1], 1),))])
@@ -394,23 +356,17 @@ class Layout(Fractions):
                     and self.cost(opposite) <= self.cost(node)
                     and opposite.op is not arithmetic.neg
                 ):
-                    return -number, [
-                        *pieces[:i],
-                        (rank, place, opposite, exponent),
-                        *pieces[i + 1 :],
-                    ]
-        return number, pieces
+                    pieces[i] = (rank, place, opposite, exponent)
+                    return -number
+        return number
 
     def _roots_below(self, value: Value) -> Value:
         """sqrt(u)/u as 1/sqrt(u), where u is no single factor."""
         bases = self.algebra.bases
         best = value
         for base, exponent in value[1]:
-            if base not in bases.reducible or exponent < 1:
-                continue
-            modulus = bases[base].modulus
-            under = bases[base].reduced
-            if not under[1] and under[0] == 1:
+            modulus, under = bases[base].modulus, bases[base].reduced
+            if exponent < 1 or under == ONE:
                 continue
             for times in (-1, 1, 2):
                 more, other = self.algebra.raise_to(under, times)
@@ -429,35 +385,12 @@ class Layout(Fractions):
         size = sum(
             1 + (abs(e) != 1) + sum(len(m) + 1 for m in bases[b].terms or ()) for b, e in monomial
         )
-        return size + (number.numerator not in (1, -1)) + (number.denominator != 1)
-
-    def _absolute(self, plain: dict[int, Number], pieces: list[Piece]) -> None:
-        """x*sign(x) as abs(x)."""
-        for number in [*plain]:
-            base = self.algebra.bases[number]
-            of = base.operands[0] if base.op is arithmetic.sign and plain[number] == 1 else None
-            if of is None or not of[1]:
-                continue
-            inner = of[1][0][0]
-            if of != (1, ((inner, 1),)) or not (plain.get(inner, 0) >= 1 or plain.get(inner) == -1):
-                continue
-            sign = 1 if plain[inner] > 0 else -1
-            plain[inner] -= sign
-            if not plain[inner]:
-                del plain[inner]
-            del plain[number]
-            pieces.append(
-                (
-                    _FUNCTIONS,
-                    self.place(number),
-                    arithmetic.abs_(self.node((1, ((inner, 1),)))),
-                    sign,
-                )
-            )
+        whole = number.denominator == 1 or has_point(number)
+        return size + (number.numerator not in (1, -1)) + (not whole)
 
     def _exponential(self, value: Value) -> Expr:
         e, node = self.graph.constant(E), self.write(value)
-        if value == (1, ()):
+        if value == ONE:
             return e
         power = self.graph.apply(exponential.pow_, (e, node))
         return power if self.algebra.euler else self.graph.apply(exponential.exp, (node,))
@@ -472,15 +405,11 @@ class Layout(Fractions):
                 found = self.graph.constant(base.node)
             elif base.op is not None:
                 found = self.call(base)
-            elif base.modulus:
-                assert base.of is not None
+            elif base.of is not None:
                 found = self.write(base.of)
             else:
-                found = self.node((1, ((base.number, 1),)))
-                if base.number in self.algebra.bases.sums:
-                    return found
+                return self.node((1, ((base.number, 1),)))
             self.bare[base.number] = found
-            self.algebra.known.setdefault(found, (1, ((base.number, 1),)))
         return found
 
     def call(self, base: Base) -> Expr:
@@ -495,13 +424,6 @@ class Layout(Fractions):
         return self.graph.apply(base.op, nodes, base.static)
 
 
-_EFFORTS: dict[Effort, tuple[int, float]] = {
-    "plain": (0, math.inf),
-    "quick": (40, 220),
-    "thorough": (300, 12_000),
-}
-
-
 class Textbook:
     """Facts about the expressions of one graph while several of them are written.
 
@@ -509,9 +431,7 @@ class Textbook:
     """
 
     def __init__(self, graph: Graph, effort: Effort = "quick") -> None:
-        largest, self.work = _EFFORTS[
-            effort
-        ]  # the work: products of terms, about, for each expression
+        largest, self.work, *_ = _EFFORTS[effort]
         self.algebra = Algebra(largest)
         self.layout = Layout(graph, self.algebra, effort)
         self.algebra.written = self.layout.write
@@ -549,7 +469,6 @@ class Textbook:
         found: list[Expr] = []
         if any(node.shape not in ((), expr.shape) for node in order):
             return found
-        self.layout.wide = True
         try:
             value = self._value(order, expr)
             found.append(self.layout.product_of(value))

@@ -30,13 +30,12 @@ from gradcli.check.rounding import (
     Carried,
     Names,
     is_float,
-    plus,
     roots_each_way,
 )
 from gradcli.functions.arguments import Subject, as_given, leaves_of
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import contributions, depending, scale_guarded, sweep
+from gradcli.graph.sweep import contributions, plus, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.ops.special import gamma
@@ -217,7 +216,7 @@ def reaches(
     """Return how far rounding may take each gradient of a number that is computed in a format."""
     arithmetic = Stochastic(kind)
     order = reachable([root])
-    needed = depending(order, set(wrt.values()))
+    needed = varied_nodes(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
     targets, forwards = set(wrt.values()), list[dict[Expr, Any]]()
     with np.errstate(all="ignore"):

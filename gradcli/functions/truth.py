@@ -158,7 +158,7 @@ class Truth:
         taken = [
             operand for node in reachable(self.exact.results)
             if node.op is not None and not node.op.elementwise and not node.op.linear
-            for operand in node.operands if operand is not None and not operand.is_constant
+            for operand in node.given_operands if not operand.is_constant
         ]  # fmt: skip
         arrays = [
             np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)

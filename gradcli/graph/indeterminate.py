@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import dependents
 from gradcli.graph.sweep import backward
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
@@ -207,9 +208,8 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
     """Return which entries of a result are 0 or infinite because floats end: they are so beside the
     point, too.
     """
-    ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(
-        floats(value)
-    )  # a difference of zero is no underflow
+    # a difference of zero is no underflow
+    ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(floats(value))
     if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
         return False
     if any(
@@ -267,13 +267,11 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
         with np.errstate(all="ignore"):
             vanished = np.equal(op.forward(np.copysign(_FAR_OUT, floats(x.value)), **static), 0)
         if np.any(vanished):
-            return np.where(
-                (floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan
-            )  # at a pole, but not where a logarithm ends
+            # at a pole, but not where a logarithm ends
+            return np.where((floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan)
         slope = floats(op.partials[0](value, x.value, **static))
-        simple = (
-            (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)
-        )  # a zero such as that of sin
+        # a zero such as that of sin
+        simple = (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)
         return np.where(simple, x.order, np.nan)
     with np.errstate(invalid="ignore"):
         if op is pow_:
@@ -387,7 +385,8 @@ def gradients(
     for x in wrt:
         part = found.get(x)
         if part is not None and has_nan(part):
-            near = _depending(order, x)
+            moved = dependents(order, {x})
+            near = [node for node in order if node in moved]
             left -= len(near)
             if left < 0:
                 break  # what is open stays so
@@ -425,16 +424,6 @@ def _decide_adjoint(
         if mask.all() and mask.size > 1 and np.count_nonzero(open_) <= _ONE_BY_ONE:
             moving = [_only(x.shape, place) for place in np.argwhere(open_)]
     return part
-
-
-def _depending(order: Sequence[Any], x: Any) -> list[Any]:
-    """The nodes that depend on x, itself among them."""
-    found, moved = [], {x}
-    for node in order:
-        if node is x or any(operand in moved for operand in node.operands):
-            moved.add(node)
-            found.append(node)
-    return found
 
 
 def _only(shape: Any, place: np.ndarray) -> np.ndarray:

@@ -17,7 +17,14 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gradcli.errors import EvaluationError, ExhaustedError, GradcliError
-from gradcli.graph.nodes import NO_OPERATIONS, Expr, Graph, constant_value, reachable
+from gradcli.graph.nodes import (
+    NO_OPERATIONS,
+    Expr,
+    Graph,
+    constant_value,
+    dependents,
+    reachable,
+)
 from gradcli.limits import ITEM, Limits
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.calling.inputs import numpy_dtype
@@ -72,9 +79,8 @@ class Domain(ABC, Generic[V]):
 
 
 class Reached(Domain[Any]):
-    """Values of the nodes that move with some nodes, or depend on them:
-
-    None for others, such as constants, and behind `detach`.
+    """Values of the nodes that move with some nodes, or depend on them: None for others, such as
+    constants, and behind `detach`.
     """
 
     def leaf(self, node: Expr) -> None:
@@ -269,7 +275,7 @@ def hold_program(
 
 
 def hold_work(
-    limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None = None, sweeps: int = 1
+    limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None, sweeps: int = 1
 ) -> None:
     """The same for scalar operations alone, of as many sweeps as there are."""
     times, what = (1, "the statement") if wrt is None else (1 + _BACKWARDS * sweeps, WITH_GRADIENT)
@@ -291,24 +297,25 @@ def _in_file(array: Any) -> bool:
     return False
 
 
+def cost_of(node: Expr, of: Callable[[Op, Any, Sequence[Any]], int]) -> int:
+    """Return what a node's operation takes by a function of counting.py: leaves, and parts of
+    results, take nothing.
+    """
+    if node.op is None or node.op is output:
+        return 0
+    return of(node.op, node.shape, shapes_of(node))
+
+
 def operations(node: Expr) -> int:
     """Count the scalar operations that it takes to compute a node of its operands."""
-    return (
-        0
-        if node.op is None or node.op is output
-        else operations_of(node.op, node.shape, shapes_of(node))
-    )
+    return cost_of(node, operations_of)
 
 
 def scratch_of(node: Expr) -> int:
     """The bytes that are needed beside operands and result to compute a node, or to carry its
     adjoint back.
     """
-    return (
-        0
-        if node.op is None or node.op is output
-        else ITEM * workspace_of(node.op, node.shape, shapes_of(node))
-    )
+    return ITEM * cost_of(node, workspace_of)
 
 
 def shapes_of(node: Expr) -> list[Any]:
@@ -340,10 +347,7 @@ def bytes_of_sweep(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
     """The bytes that a sweep over nodes holds at once: adjoints that are not complete, and what one
     rule makes.
     """
-    needed = set(wrt)
-    for node in order:
-        if not needed.isdisjoint(node.operands):
-            needed.add(node)
+    needed = dependents(order, wrt)
     live = most = size_of(order[-1])
     begun = {order[-1]}
     for node in reversed(order):

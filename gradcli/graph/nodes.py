@@ -69,6 +69,11 @@ class Expr(Operand):
         return len(self.shape)
 
     @property
+    def given_operands(self) -> list[Expr]:
+        """The operands that were not left out."""
+        return [operand for operand in self.operands if operand is not None]
+
+    @property
     def operand(self) -> Expr:
         """The first operand, of an operation that has one."""
         first = self.operands[0]
@@ -283,9 +288,8 @@ class Graph:
             if op.outputs == 1
             else max(map(self.limits.check_shape, shape))
         )
-        if (
-            op.core_dims is not None
-        ):  # which may take more memory or time than the sizes of its arrays say
+        # which may take more memory or time than the sizes of its arrays say
+        if op.core_dims is not None:
             self.is_heavy |= hold(self.limits, op, shape, operands)
         elif entries > LIGHT:
             self.is_heavy = True
@@ -331,6 +335,15 @@ def reachable(roots: Iterable[N]) -> list[N]:
                 nodes.append(operand)
     nodes.sort(key=_index)
     return nodes
+
+
+def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
+    """Some nodes and those that depend on them, of an order in which operands come first."""
+    found = set(nodes)
+    for node in order:
+        if not found.isdisjoint(node.operands):
+            found.add(node)
+    return found
 
 
 def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:

@@ -153,7 +153,7 @@ def _first_free(taken: int) -> int:
     return (~taken & (taken + 1)).bit_length() - 1
 
 
-def columns_apart(pattern: Pattern) -> np.ndarray:
+def color_columns(pattern: Pattern) -> np.ndarray:
     """Colours of columns, no two of which meet in a row."""
     rows, starts = pattern.transpose().columns.tolist(), pattern.transpose().starts.tolist()
     taken = [0] * pattern.shape[0]  # by row
@@ -170,7 +170,7 @@ def columns_apart(pattern: Pattern) -> np.ndarray:
     return colors
 
 
-def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
+def compress_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
     """Return whether derivatives are carried back, and how entries are read from them: by columns
     or by rows, whichever takes fewer colours.
     """
@@ -181,7 +181,7 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
         if pattern.shape[0] < pattern.shape[1]:
             return True, _each(pattern.rows, pattern.columns, pattern.shape[0])
         return False, _each(pattern.columns, pattern.rows, pattern.shape[1])
-    forwards, backwards = columns_apart(pattern), columns_apart(back)
+    forwards, backwards = color_columns(pattern), color_columns(back)
     if _count(backwards) < _count(forwards):
         return True, Compression(
             backwards, _count(backwards), backwards[pattern.rows], pattern.columns
@@ -189,7 +189,7 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
     return False, Compression(forwards, _count(forwards), forwards[pattern.columns], pattern.rows)
 
 
-def of_hessian(pattern: Pattern) -> Compression:
+def compress_hessian(pattern: Pattern) -> Compression:
     """Return how the entries of a symmetric pattern are read: those of the fullest rows from their
     own columns, all others from columns that are apart but for these rows.
     """
@@ -203,7 +203,7 @@ def of_hessian(pattern: Pattern) -> Compression:
     full = order[: np.argmin(np.arange(size) + counts[order])]
     is_full = np.isin(np.arange(size), full)
     others = ~(is_full[rows] | is_full[columns])
-    colors = columns_apart(pattern_of(rows[others], columns[others], pattern.shape)) + full.size
+    colors = color_columns(pattern_of(rows[others], columns[others], pattern.shape)) + full.size
     colors[full] = np.arange(full.size)
     turned = is_full[rows] & ~is_full[columns]
     moving, place = np.where(turned, rows, columns), np.where(turned, columns, rows)
@@ -285,9 +285,9 @@ class Dependence(Reached):
     def _dense(self, node: Expr, operands: Sequence[Any]) -> Any:
         """Each entry of everything: what is always right."""
         whole = self.sets.union(one for x in operands if x is not None for one in x.ravel())
-        shapes = node.shape if node.op is not None and node.op.outputs > 1 else (node.shape,)
-        found = tuple(np.full(shape, whole) for shape in shapes)
-        return found if node.op is not None and node.op.outputs > 1 else found[0]
+        if node.op is not None and node.op.outputs > 1:
+            return tuple(np.full(shape, whole) for shape in node.shape)
+        return np.full(node.shape, whole)
 
     def _by_axes(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Return what the record says of axes."""
@@ -311,7 +311,7 @@ class Dependence(Reached):
         """Each entry of a result is one of an operand's, or nothing."""
         if not op.moves:
             return None
-        shapes = [o.shape for o in node.operands if o is not None]
+        shapes = [o.shape for o in node.given_operands]
         sets = [
             np.full(shape, _NOTHING) if x is None else x
             for x, shape in zip(operands, shapes, strict=True)
@@ -362,8 +362,7 @@ class Along(Arrays):
         return self.sets.gather(places, np.broadcast_to(x, places.shape), shape)
 
 
-# -- Places to which operations move or add entries
-# --------------------------------------------------
+# -- Places to which operations move or add entries ------------------------------------------------
 
 
 def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | None:
@@ -375,7 +374,7 @@ def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | Non
     """
     if not op.moves:
         return None
-    shapes = [o.shape for o in node.operands if o is not None]
+    shapes = [o.shape for o in node.given_operands]
     return sources(op, shapes, node.static), list(map(math.prod, shapes))
 
 

@@ -42,7 +42,7 @@ def itself(node: Any) -> Any:
     return node
 
 
-def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
+def varied_nodes(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     """The nodes through which a derivative flows to one of ``wrt``, the order being topological."""
     needed = set(wrt)
     for node in order:
@@ -58,7 +58,7 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     return needed
 
 
-def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
+def grad_nodes(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
     """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also
     where the derivative is always zero.
     """
@@ -74,7 +74,7 @@ def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
     return found
 
 
-def flowing(order: Sequence[Any]) -> set[Any]:
+def useful_nodes(order: Sequence[Any]) -> set[Any]:
     """The nodes from which a derivative flows to the last one."""
     found: set[Any] = {order[-1]}
     for node in reversed(order):
@@ -106,7 +106,7 @@ def backward(
     bare      zero times infinity is NaN; else a zero cotangent contributes nothing
     """
     targets = set(wrt)
-    needed = depending(order, targets)
+    needed = varied_nodes(order, targets)
     found: dict[Any, Any] = {}
     times = scale if bare else scale_guarded
 
@@ -130,7 +130,7 @@ def backward(
         if node not in made:
             nodes = [node, *[x for x in groups[node] if x in adjoints]]
             columns = zip(*[(x, *x.operands) for x in nodes], strict=True)
-            values = [together(column, value_of) for column in columns]
+            values = [join_values(column, value_of) for column in columns]
             wanted = tuple(map(needed.__contains__, node.operands))
             whole = cotangent.join([cotangent, *map(adjoints.get, nodes[1:])])
             parts = contributions(node, wanted, whole, values, times)
@@ -164,7 +164,7 @@ def alike(order: Sequence[Any], needed: Any = frozenset()) -> dict[Any, list[Any
     return {x: group for group in groups.values() for x in group}
 
 
-def together(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:
+def join_values(nodes: Sequence[Any], value_of: Callable[[Any], Any]) -> Any:
     """Return the values of nodes as one array, or of the constant that all of them are."""
     values = [*map(value_of, nodes)]
     return values[0] if nodes[0].is_constant else values[0].join(values)
@@ -200,6 +200,11 @@ def sweep(
             adjoints[operand] = fitting if earlier is None else earlier + fitting
 
 
+def plus(x: Any, y: Any) -> Any:
+    """Return a sum of terms, each None where there is none."""
+    return y if x is None else x if y is None else x + y
+
+
 class Parts(tuple[Any, ...]):
     """The cotangents of an operation's results, None for those that have none yet."""
 
@@ -218,13 +223,7 @@ class Parts(tuple[Any, ...]):
         return cls.like(node, [cotangent if i == place else None for i in range(node.op.outputs)])
 
     def __add__(self, other: Any) -> Parts:
-        return self.like(
-            self,
-            [
-                y if x is None else x if y is None else x + y
-                for x, y in zip(self, other, strict=True)
-            ],
-        )
+        return self.like(self, map(plus, self, other))
 
 
 def _is_zero(cotangent: Any) -> bool:
@@ -232,9 +231,8 @@ def _is_zero(cotangent: Any) -> bool:
         return all(part is None or _is_zero(part) for part in cotangent)
     if isinstance(cotangent, Carrier):
         return cotangent.is_zero()
-    return (
-        not (cotangent.size and cotangent.item(0)) and not cotangent.any()
-    )  # mostly, the first entry tells
+    # mostly, the first entry tells
+    return not (cotangent.size and cotangent.item(0)) and not cotangent.any()
 
 
 def contributions(

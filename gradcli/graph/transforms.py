@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.errors import LimitError, ShapeError
 from gradcli.graph.interpret import Reached, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, itself
+from gradcli.graph.sweep import backward, itself, plus
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
 from gradcli.ops.elementwise.logic import (
     Pieces,
@@ -32,10 +32,6 @@ def fill_like(node: Expr, value: float) -> Expr:
     constant = node.graph.constant(value)
     found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
     return found
-
-
-def _sum(x: Any, y: Any) -> Any:
-    return y if x is None else x if y is None else x + y
 
 
 class Tangents(Reached):
@@ -88,11 +84,9 @@ class Tangents(Reached):
             if op.outputs == 1 and term.shape != node.shape:
                 term = broadcast_to(term, shape=node.shape)
             total = (
-                term
-                if total is None
-                else tuple(map(_sum, total, term))
-                if op.outputs > 1
-                else total + term
+                tuple(map(plus, total, term))
+                if op.outputs > 1 and total is not None
+                else plus(total, term)
             )
         return total if total is not None or op.outputs > 1 else fill_like(node, 0.0)
 
@@ -183,7 +177,7 @@ class Motion:
 def _moving_operands(node: Expr) -> Sequence[Expr]:
     """The operands that tell whether a node moves; none where it may, whatever they do."""
     op = node.op
-    operands = [operand for operand in node.operands if operand is not None]
+    operands = node.given_operands
     if op is None or len(operands) < len(node.operands):
         return ()
     if op is take_along:
@@ -345,7 +339,7 @@ def definition(node: Expr) -> list[Expr]:
     if node.op is derivative:
         of: Derivation = node.static["of"]
         return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]
-    return [operand for operand in node.operands if operand is not None]
+    return node.given_operands
 
 
 def zeros_like(node: Expr) -> Expr:
@@ -375,10 +369,16 @@ def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
     return vjp(y, [x], seed)[0]
 
 
+def push_tangents(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
+    """The derivatives of nodes in the direction of tangents, by forward mode, in one walk: zeros
+    for those that do not move.
+    """
+    found = interpret(reachable(outs), Tangents(), dict(tangents))
+    return [zeros_like(out) if found[out] is None else found[out] for out in outs]
+
+
 def jvp(y: Expr, tangents: Mapping[Expr, Expr]) -> Expr:
-    """The derivative of y in the direction of tangents, by forward mode."""
-    found: Expr | None = interpret(reachable([y]), Tangents(), dict(tangents))[y]
-    return zeros_like(y) if found is None else found
+    return push_tangents([y], tangents)[0]
 
 
 def one_hot(index: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -148,10 +148,7 @@ def _entries(node: Expr) -> tuple[Any, ...]:
     """The entries of an array that a list may have become; none of any other node."""
     if node.op is stack and node.static["axis"] == 0:
         return tuple(
-            entry
-            for part in node.operands
-            if part is not None
-            for entry in _entries(part) or (_entry(part),)
+            entry for part in node.given_operands for entry in _entries(part) or (_entry(part),)
         )
     return tuple(np.ravel(node.payload).tolist()) if node.is_constant and node.shape else ()
 
@@ -196,7 +193,7 @@ def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
         if node not in seen:
             seen.add(node)
             found.append(node)
-            pending += [operand for operand in node.operands if operand is not None]
+            pending += node.given_operands
     return found
 
 

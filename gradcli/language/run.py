@@ -151,7 +151,7 @@ class Bindings:
             if node in known:
                 known.add(value)
                 return True
-            new = {operand for operand in node.operands if operand is not None} - seen
+            new = set(node.given_operands) - seen
             seen |= new
             nodes += new
         return False

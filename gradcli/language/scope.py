@@ -268,7 +268,7 @@ class Scope:
             return node in self.whole if node.is_leaf else _is_whole(node.payload)
         if node.kind == "int":
             return True
-        operands = [operand for operand in node.operands if operand is not None]
+        operands = node.given_operands
         if not (node.op.integral or node.op.result == "same") or not all(
             self._integral[operand] for operand in operands
         ):

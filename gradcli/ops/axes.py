@@ -4,14 +4,14 @@ for each, read in many ways.
 A record declares ``axes(m, *views, **static)``, which makes the view of the result of those of the
 operands by the methods of ``m``:
 
-arranged  the axes in another order; None is a new one of extent 1, and those left out must be of
-          extent 1
-reshaped  the same entries in another shape
-repeated  the entries repeated along new axes in front, or along axes of extent 1
-folded    what a fold makes of all entries along axes
-product   entries times entries
-chosen    the entries at an index, and ``added`` the way back: zeros with entries added there
-picked    the entries at whole numbers along an axis, and ``put`` the way back
+arrange    the axes in another order; None is a new one of extent 1, and those left out must be of
+           extent 1
+reshape    the same entries in another shape
+repeat     the entries repeated along new axes in front, or along axes of extent 1
+fold_axes  what a fold makes of all entries along axes
+product    entries times entries
+choose     the entries at an index, and ``scatter`` the way back: zeros with entries added there
+pick       the entries at whole numbers along an axis, and ``put`` the way back
 
 Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries
 (`gradcli.graph.sparsity`), and whole arrays, whose steps are transposed one by one (`Arrays`). What

@@ -128,9 +128,6 @@ def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
     return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
 
 
-# -- Reductions, running sums and products in whole arrays, and what these round themselves ------
-
-
 # -- What reducing along axes leaves: its shape, and how many entries go into one ----------------
 
 
@@ -153,16 +150,11 @@ def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 def count(shape: Shape, axis: Any) -> int:
     """Return how many entries go into one entry of the result."""
-    return (
-        math.prod(shape)
-        if axis is None
-        else math.prod([shape[a] for a in axes_of(axis, len(shape))])
-    )
+    return math.prod([shape[a] for a in axes_of(axis, len(shape))])
 
 
-_PAIRWISE = (
-    24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
-)
+# additions that an entry goes through in a sum by pairs, beside two for each doubling
+_PAIRWISE = 24
 _BLOCK = 8_192  # entries that plans add up at a time
 
 

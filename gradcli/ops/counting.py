@@ -16,9 +16,8 @@ from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
 
 LIGHT = 1 << 20  # entries, and scalar operations, that no limit is about
-_IN_REGISTERS = (
-    16  # multiplications of matrices that take as long as one operation on entries of arrays
-)
+# multiplications of matrices that take as long as one operation on entries of arrays
+_IN_REGISTERS = 16
 
 
 def additions_of(op: Op) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy import broadcast_shapes, ndarray
 
 from gradcli.ops.axes import Fold, NoLoop
+from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of
 
@@ -47,12 +48,14 @@ def layout(
     """The layout of a result some of whose operands are cut; None stands for an operand that was
     left out. Raises Uncut.
     """
-    present = [(shape, cut) for shape, cut in zip(shapes, cuts, strict=True) if shape is not None]
-    given, places = [shape for shape, _ in present], [cut for _, cut in present]
+    present = [
+        Cut(shape, cut) for shape, cut in zip(shapes, cuts, strict=True) if shape is not None
+    ]
+    given, places = [x.shape for x in present], [x.axis for x in present]
     if op.elementwise:
         return Found(entries(op.name, present))
     if op.axes is not None:
-        return _by_axes(op, out, [Cut(*pair) for pair in present], static)
+        return _by_axes(op, out, present, static)
     if op.leaves_unchanged or op is output:
         return Found(next(cut for cut in places if cut is not None))
     if op.core_dims is not None and len(present) == len(shapes):
@@ -119,9 +122,7 @@ class Chunks:
 
     def fold_axes(self, x: Cut, fold: Fold, axis: Any, keepdims: bool) -> Cut:
         axes = axes_of(axis, len(x.shape))
-        shape = tuple(
-            1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes
-        )
+        shape = reduced_shape(x.shape, axis, keepdims)
         if x.axis is None:
             return Cut(shape, None)
         if x.axis in axes:

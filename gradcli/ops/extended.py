@@ -19,9 +19,8 @@ from gradcli.ops.facts import Fixed
 
 Function = Callable[..., Any]
 LONG_DOUBLE = np.longdouble
-WIDER = bool(
-    np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
-)  # not with Microsoft's compiler, nor on Macs with ARM processors
+# not with Microsoft's compiler, nor on Macs with ARM processors
+WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)
 
 # bits behind the point of the doubles that stand in for long doubles where these need not decide
 KEPT = 47

@@ -94,6 +94,5 @@ def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
     return Kink(lambda *_, **__: False, place, convention, jax)
 
 
-SWITCH = Kink(
-    lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME
-)  # of every comparison
+# of every comparison
+SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)

@@ -15,8 +15,7 @@ import numpy as np
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.text import FORM
 
-# -- dtypes that are refused
-# ------------------------------------------------------------------------------------
+# -- dtypes that are refused -----------------------------------------------------------------------
 
 
 _WHOLE = "biu"  # kinds of NumPy's dtypes
@@ -57,8 +56,7 @@ def no_division_by_zero(dtype: np.dtype[Any], operands: Sequence[Any]) -> Except
     return no_booleans(dtype, operands)
 
 
-# -- what nodes are called
-# --------------------------------------------------------------------------------------
+# -- what nodes are called -------------------------------------------------------------------------
 
 
 def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
@@ -83,7 +81,7 @@ _STARTS = re.compile("(?:^|_|(?<=[0-9]))([a-z])")
 
 
 @cache
-def naming(record: Op | Composite) -> str | Namer:
+def naming_rule(record: Op | Composite) -> str | Namer:
     """PyTorch's name of the nodes of an operation or a function, without its ending, or how it
     follows from operands and parameters.
     """
@@ -96,7 +94,7 @@ def node_name(
     static: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """``AddBackward0``: the operands are arrays and numbers."""
-    name = naming(record)
+    name = naming_rule(record)
     return f"{name(operands, static) if callable(name) else name}Backward0"
 
 

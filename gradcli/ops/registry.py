@@ -156,7 +156,6 @@ def record_named(name: str) -> Op | Composite:
 @cache
 def general(op: Op) -> Composite:
     """The function made of operations that an operation is where a call gives more than it takes:
-
     NumPy's form of it, or its definition.
     """
     found = _COMPOSITES.get(f"numpy_{op.name}")
@@ -171,9 +170,8 @@ def _by_name(record: Any) -> tuple[Function, tuple[str]]:
 
 
 for _record in (Op, Composite):
-    copyreg.pickle(
-        _record, _by_name
-    )  # a record is what has its name, in other processes and in copies
+    # a record is what has its name, in other processes and in copies
+    copyreg.pickle(_record, _by_name)
 
 
 def public_names() -> list[str]:
@@ -279,9 +277,8 @@ def function(
                 "vjp": vjp,
                 "forward": body,
             }
-            parts = (
-                {} if "axes" in record or "core_dims" in record else {"parts": body}
-            )  # LAPACK is faster than loops
+            # LAPACK is faster than loops
+            parts = {} if "axes" in record or "core_dims" in record else {"parts": body}
             return register(Op(called, signature, about, **fields_of({**own, **parts, **fields})))
         return register(Composite(called, signature, about, definition=body, **fields_of(fields)))
 

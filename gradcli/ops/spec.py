@@ -293,9 +293,8 @@ class Op(Record):
     static parameters, with ``...`` for all others.
     """
 
-    always: ClassVar[bool] = (
-        False  # whether the rule runs for a cotangent of zeros, too: a user's may do anything
-    )
+    # whether the rule runs for a cotangent of zeros, too: a user's may do anything
+    always: ClassVar[bool] = False
     forward: Function
     reference: Function
     kind: Kind
@@ -359,9 +358,8 @@ class Op(Record):
 
     @cached_property
     def result(self) -> str:
-        """The kind of the result in the language, whose numbers are floats:
-
-        "float", "bool", "int", or "same" as its operands.
+        """The kind of the result in the language, whose numbers are floats: "float", "bool", "int",
+        or "same" as its operands.
         """
         return "float" if self.integral else self.dtype
 
@@ -490,9 +488,8 @@ class Op(Record):
 
     @property
     def on_floats(self) -> str:
-        """The template of Python's floats, to the bit:
-
-        C's, if it has operators and functions that are the same; empty if there is none.
+        """The template of Python's floats, to the bit: C's, if it has operators and functions that
+        are the same; empty if there is none.
         """
         text = self.c if isinstance(self.c, str) else ""
         for call, same in IN_PYTHON.items():

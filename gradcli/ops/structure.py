@@ -90,9 +90,8 @@ def with_values(x: Any, values: Any) -> Any:
 
 
 def _clone(x: Any) -> Any:
-    repeats = (
-        isinstance(x, np.ndarray) and 0 in x.strides
-    )  # several entries in one place of memory, each with its own in the copy
+    # several entries in one place of memory, each with its own in the copy
+    repeats = isinstance(x, np.ndarray) and 0 in x.strides
     return np.array(x, order="C" if repeats else "K")[()]
 
 

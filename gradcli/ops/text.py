@@ -90,10 +90,8 @@ class Piece(tuple[str, int]):
         return self.in_brackets() if self[0][:1].isdigit() else self.at(ATOM)
 
     def __format__(self, wanted: str) -> str:
-        """In a template:
-
-        ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds together less,
-        ``{x:base}`` as above.
+        """In a template: ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds
+        together less, ``{x:base}`` as above.
         """
         if not wanted:
             return self[0]
@@ -174,9 +172,8 @@ def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
 # from.
 
 
-FORM = re.compile(
-    "^(torch|numpy|scipy|jax|math|old|named)_"
-)  # before the name of a function in the form that a library has of it
+# before the name of a function in the form that a library has of it
+FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")
 
 
 class Expansion:
@@ -207,19 +204,13 @@ def expand_call(name: str, given: Any, function: Callable[[], Any]) -> Expansion
 
 def calls_in(function: Callable[[], Any]) -> list[Expansion]:
     """The calls of composites that a function makes."""
-    calls: list[Expansion] = []
-    before = UNDER_WAY.set(calls)
-    try:
-        function()
-    finally:
-        UNDER_WAY.reset(before)
-    return calls
+    return expand_call("", None, function).inner
 
 
 # -- Texts of operations on arrays for libraries of arrays, in NumPy's words ---------------------
 
 
-def list_shapes(shapes: Sequence[Any]) -> str:
+def list_operands(shapes: Sequence[Any]) -> str:
     """Any number of operands."""
     return ", ".join(f"{{{place}}}" for place in range(len(shapes)))
 
@@ -269,6 +260,6 @@ def fits_along(shapes: Sequence[Any], axis: int) -> bool:
     )
 
 
-def runs_backwards(index: Sequence[Any]) -> bool:
-    """Return whether a slice has a negative step, which PyTorch refuses."""
-    return any(isinstance(part, tuple) and part[2] is not None and part[2] < 0 for part in index)
+def runs_backwards(part: Any) -> bool:
+    """Return whether a part of an index is a slice with a negative step, which PyTorch refuses."""
+    return isinstance(part, tuple) and part[2] is not None and part[2] < 0

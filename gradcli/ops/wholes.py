@@ -142,7 +142,6 @@ def _cholesky(x: Any, upper: bool) -> Any:
 
 def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
     """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I.
-
     Murray, 2016).
     """
     lower, by_l = (transpose(out), transpose(c)) if upper else (out, c)

@@ -7,6 +7,7 @@ where NumPy gives infinities or NaN; whoever runs it goes another way when it ra
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,29 +27,6 @@ if TYPE_CHECKING:
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
-def write_source(
-    leaves: Sequence[Expr],
-    roots: Sequence[Expr],
-    steps: Sequence[Step],
-    precision: str,
-    *,
-    assume_finite: bool,
-    checked: bool,
-    exact: bool = False,
-    functions: Mapping[Nest, CompiledNest] | None = None,
-) -> Source:
-    """The text of a function of the leaves' values, and of arrays that take results, which gives
-    the roots' values and the checks.
-
-    The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of
-    the right dtype and shape). The checks are numbers that are all finite if the results are, and
-    none unless ``checked``.
-    """
-    source = Source(precision, assume_finite=assume_finite, exact=exact)
-    Writer(source, roots, steps, checked=checked, functions=functions or {}).write(leaves)
-    return source
-
-
 def compile_source(source: Source) -> Compiled:
     """The function of that text."""
     function: Compiled = np.errstate(all="ignore")(source.compile("program"))
@@ -64,27 +42,32 @@ def deliver(value: Any, out: Any) -> Any:
 
 
 class Writer:
-    """Writes one program."""
+    """Writes one program.
+
+    The steps are the roots' schedule; nests among them need their ``functions``. The program gives
+    the roots' values and checks: numbers that are all finite if the results are, and none unless
+    ``checked``.
+    """
 
     def __init__(
         self,
-        source: Source,
         roots: Sequence[Expr],
         steps: Sequence[Step],
+        precision: str,
         *,
         checked: bool,
-        functions: Mapping[Nest, CompiledNest],
+        exact: bool = False,
+        functions: Mapping[Nest, CompiledNest] = MappingProxyType({}),
     ) -> None:
-        self.functions = functions  # of nests
-        self.nested: set[Expr] = set()  # stored by them
-        self.source, self.roots, self.steps = source, list(roots), steps
+        self.functions = functions
+        self.stored: set[Expr] = set()  # what loops have written into arrays
+        self.source = source = Source(precision, exact=exact)
+        self.roots, self.steps = list(roots), steps
         self.checks = source.new("q") if checked else None
-        self.floats: set[Expr] = (
-            set()
-        )  # Python's floats and booleans, which only ufuncs take for NumPy's
-        self.ends: dict[
-            int, list[Expr]
-        ] = {}  # large arrays, by the step after which nobody reads them
+        # Python's floats and booleans, which only ufuncs take for NumPy's
+        self.floats: set[Expr] = set()
+        # large arrays, by the step after which nobody reads them
+        self.ends: dict[int, list[Expr]] = {}
         for node, place in last_uses(steps, roots).items():
             if over_threshold(node):
                 self.ends.setdefault(place, []).append(node)
@@ -100,7 +83,11 @@ class Writer:
                 if not makes_new(node):
                     self.viewed.update(node.operands)
 
-    def write(self, leaves: Sequence[Expr]) -> None:
+    def write(self, leaves: Sequence[Expr]) -> Source:
+        """The text of a function of the leaves' values, and of arrays that take results.
+
+        The results are new arrays, or the given ones (contiguous, of the right dtype and shape).
+        """
         source = self.source
         for leaf in leaves:
             source.names[leaf] = source.new("v")
@@ -109,7 +96,7 @@ class Writer:
         source.add(f"def program({', '.join(parameters)}):", 0)
         if self.checks is not None:
             source.add(f"{self.checks} = []")
-        if source.assume_finite and source.precision == "float64":
+        if source.precision == "float64":
             for leaf in leaves:
                 if not leaf.shape and leaf.kind == FLOAT:
                     source.add(f"{source.names[leaf]} = float({source.names[leaf]})")
@@ -126,6 +113,7 @@ class Writer:
                 self._operation(step, self.ends.get(place, ()))
             self._delete(place)
         self._return(given)
+        return source
 
     def _allocate(self, stored: Collection[Expr], targets: dict[Expr, str]) -> None:
         source = self.source
@@ -137,7 +125,7 @@ class Writer:
                 if node not in targets
                 else f"{name} = {made} if {targets[node]} is None else {targets[node]}"
             )
-        self.nested.update(stored)
+        self.stored.update(stored)
 
     def _call(self, nest: Nest) -> None:
         source = self.source
@@ -190,12 +178,7 @@ class Writer:
         source.namespace["gather"] = gather
         source.add(f"for i in range(0, {length}, {step}):")
         source.add(f"j = min(i + {step}, {length})", 2)
-        last = {
-            o: n
-            for n in stretch.nodes
-            for o in n.operands
-            if o is not None and (n, o) in stretch.own
-        }
+        last = {o: n for n in stretch.nodes for o in n.given_operands if (n, o) in stretch.own}
         ends: dict[Expr, list[Expr]] = {}
         for old in (o for o in last if o not in stretch.outputs):
             ends.setdefault(last[old], []).append(old)
@@ -251,7 +234,7 @@ class Writer:
         source.namespace |= {"delivered": deliver, "row_by_row": np.ascontiguousarray}
         if self.checks is not None:
             for root in dict.fromkeys(self.roots):
-                if root.kind == FLOAT and not self._is_stored(root):
+                if root.kind == FLOAT and root not in self.stored:
                     name = source.name(root)
                     source.add(
                         f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})"
@@ -264,20 +247,16 @@ class Writer:
                 results.append(
                     source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})"
                 )
-            elif root in seen or not (self._is_stored(root) or makes_new(root)):
+            elif root in seen or not (root in self.stored or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:
                 results.append(
                     name
-                    if self._is_stored(root)
+                    if root in self.stored
                     else f"(row_by_row({name}) if {out} is None else delivered({name}, {out}))"
                 )
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
-
-    def _is_stored(self, node: Expr) -> bool:
-        """Return whether a loop has written a node's value into an array of its own."""
-        return node in self.nested
 
 
 def _slice(name: str, axis: int | None) -> str:
@@ -289,9 +268,8 @@ def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     """The last step that reads each whole value; those that are results are read to the end."""
     uses: dict[Expr, int] = {}
     for place, step in enumerate(steps):
-        for operand in step.operands if isinstance(step, Expr) else step.inputs:
-            if operand is not None:
-                uses[operand] = place
+        for operand in step.given_operands if isinstance(step, Expr) else step.inputs:
+            uses[operand] = place
     for root in roots:
         uses.pop(root, None)
     return uses

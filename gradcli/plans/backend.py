@@ -1,6 +1,5 @@
-"""Who runs a plan's loops:
-
-NumPy, or native code that the machine's compiler makes. It is counted, never timed.
+"""Who runs a plan's loops: NumPy, or native code that the machine's compiler makes. It is counted,
+never timed.
 
 A compilation takes as long as some hundred million operations on entries, and longer the more
 operations a program has. It is worth it where the program does more than that, in all calls that
@@ -14,10 +13,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
-from gradcli.graph.interpret import shapes_of
+from gradcli.graph.interpret import cost_of
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.counting import additions_of, steps_of
-from gradcli.ops.structure import output
 
 # -- What takes long: how many entries an array has, what an operation on one of them costs, and
 # how much a plan has to do.
@@ -55,9 +53,7 @@ def steps(node: Expr) -> int:
     """How many entries an operation goes over: of its result, or of an operand that it reduces; of
     a product, all terms of all sums.
     """
-    if node.op is None or node.op is output:
-        return 0
-    return steps_of(node.op, node.shape, shapes_of(node))
+    return cost_of(node, steps_of)
 
 
 Backend = Literal["auto", "numpy", "native"]
@@ -86,11 +82,11 @@ def choose_backend(backend: str, work: Work, calls: int = ONCE) -> str:
 
     if find_compiler() is not None:
         return "native"
-    insist(backend)
+    require_compiler(backend)
     return "numpy"
 
 
-def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) -> str:
+def explain_choice(backend: str, asked: str, work: Work, calls: int, hindrance: str) -> str:
     """Return what became of the choice, in words."""
     if backend == asked:
         return f"{backend}, as asked for"
@@ -112,7 +108,7 @@ def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) ->
     )
 
 
-def insist(backend: str) -> None:
+def require_compiler(backend: str) -> None:
     """Raise NativeError, which says what to install, where native code is asked for and no compiler
     works.
     """

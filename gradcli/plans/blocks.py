@@ -118,7 +118,7 @@ class Cutter:
     def _find_cut(self, node: Expr) -> Cut | None:
         """The cut of a node, along that of its largest operand in a stretch, if there is one."""
         op, shapes = node.op, shapes_of(node)
-        operands = [operand for operand in node.operands if operand is not None]
+        operands = node.given_operands
         if op is None or not (op.elementwise or (op.axes and len(operands) == 1)):
             return None
         inner = [operand for operand in operands if self._axis(operand) is not None]

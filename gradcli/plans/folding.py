@@ -16,26 +16,25 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Transcription, interpret
+from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.spec import Op
 
-_MODERATE = (
-    2.0**10
-)  # coefficients that may move through a product: what it costs in the subnormal range is bounded
+# coefficients that may move through a product: what it costs in the subnormal range is bounded
+_MODERATE = 2.0**10
 
 
-class Folder(Transcription[Expr]):
+class Folder(Rebuilding):
     """Folds nodes of one graph into another.
 
     A folded node may have a smaller shape, which broadcasts to the old one.
     """
 
     def __init__(self, graph: Graph, *, assume_finite: bool) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.assume_finite = assume_finite
         self.risky = False
         self.done: dict[Expr, Expr] = {}
@@ -61,9 +60,6 @@ class Folder(Transcription[Expr]):
         if (node.op is not None and node.op.outputs > 1) or folded.shape == node.shape:
             return folded
         return self.graph.apply(shapes.broadcast_to, (folded,), {"shape": node.shape})
-
-    def leaf(self, node: Expr) -> Expr:
-        return node
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         reshapes = op.algebra == "reshaping"
@@ -101,8 +97,7 @@ class Folder(Transcription[Expr]):
     def _number(self, value: float) -> Expr:
         return self.graph.constant(float(value))
 
-    # -- sums
-    # ---------------------------------------------------------------------------------------------------
+    # -- sums --------------------------------------------------------------------------------------
 
     def _sum(self, x: Expr, y: Expr) -> Expr:
         if _is_negative_zero(x):
@@ -120,8 +115,7 @@ class Folder(Transcription[Expr]):
             return x
         return self._sum(x, y.operand) if y.op is arithmetic.neg else None
 
-    # -- products
-    # -----------------------------------------------------------------------------------------------
+    # -- products ----------------------------------------------------------------------------------
 
     def _may_move(self, a: float, b: float) -> bool:
         """Return whether two coefficients may become one, or move outward, without changing more
@@ -218,9 +212,8 @@ class Folder(Transcription[Expr]):
         if exponent is None or abs(exponent) not in _SIMPLE_POWERS:
             return None
         if not float(exponent).is_integer():
-            if (
-                not self.assume_finite or not x.shape
-            ):  # a number's power is C's, whose root of -0 is 0
+            # a number's power is C's, whose root of -0 is 0
+            if not self.assume_finite or not x.shape:
                 return None
             self.risky = True  # the root of -inf, and of -0
         power = _SIMPLE_POWERS[abs(exponent)](self, x)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from gradcli.graph.interpret import Transcription, interpret
+from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
@@ -156,8 +156,7 @@ class Indices:
         self._known: dict[Any, Item] = {}
         self._along: dict[Axis, set[Item | View]] = {}
 
-    # -- what is there
-    # --------------------------------------------------------------------------------------------
+    # -- what is there -----------------------------------------------------------------------------
 
     def read(self, node: Expr) -> View:
         """The entries of a node that is computed as a whole; every time along axes of its own,
@@ -196,8 +195,7 @@ class Indices:
             self._along.setdefault(axis, set()).add(item)
         return item
 
-    # -- entries
-    # --------------------------------------------------------------------------------------------------
+    # -- entries -----------------------------------------------------------------------------------
 
     def map(
         self,
@@ -274,8 +272,7 @@ class Indices:
         one.join(other)
         self._along[one] = ours | others
 
-    # -- axes
-    # -----------------------------------------------------------------------------------------------------
+    # -- axes --------------------------------------------------------------------------------------
 
     def fold_axes(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
         """Return what a fold makes of all entries along axes: a sum of what is repeated is as many
@@ -446,30 +443,24 @@ def in_order(roots: Sequence[Expr]) -> list[Expr]:
             stack.append((node, True))
             stack += [
                 (operand, False)
-                for operand in reversed(node.operands)
-                if operand is not None and operand not in found
+                for operand in reversed(node.given_operands)
+                if operand not in found
             ]
     return list(found)
 
 
-class Expander(Transcription[Expr]):
+class Expander(Rebuilding):
     """Large operations by their parts, with what a value and its derivative have in common computed
     once.
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.done: dict[Expr, Expr] = {}
 
     def expand(self, roots: Sequence[Expr]) -> list[Expr]:
         interpret(in_order(roots), self, self.done)
         return [self.done[root] for root in roots]
-
-    def leaf(self, node: Expr) -> Expr:
-        return node
-
-    def constant(self, node: Expr) -> Expr:
-        return self.graph.constant(node.payload)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if (
@@ -479,7 +470,7 @@ class Expander(Transcription[Expr]):
         ):
             made: Expr = op.parts(*operands, **node.static)
             return made
-        return self.graph.apply(op, operands, node.static)
+        return super().operation(node, op, operands)
 
 
 class Reader:
@@ -525,17 +516,13 @@ class Reader:
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):
-            views = [
-                self._operand(operand, apart) for operand in node.operands if operand is not None
-            ]
+            views = [self._operand(operand, apart) for operand in node.given_operands]
             try:
                 found = self._make(node, op, views, present)
                 self.indices.hold(found)
                 return found
             except Conflict:
-                computed = [
-                    o for o in node.operands if o is not None and o in self.views and o not in apart
-                ]
+                computed = [o for o in node.given_operands if o in self.views and o not in apart]
                 if not computed:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))

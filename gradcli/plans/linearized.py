@@ -7,14 +7,14 @@ is pulled back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.graph.interpret import Rebuilding, interpret, size_of
-from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.transforms import Tangents, vjp, zeros_like
+from gradcli.graph.nodes import Expr, Graph, dependents, reachable
+from gradcli.graph.transforms import push_tangents, vjp
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.batching import on_batch
 from gradcli.ops.spec import Op
@@ -88,14 +88,6 @@ class Runs(NamedTuple):
         )
 
 
-def push_tangents(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
-    """The derivatives of nodes in the direction of tangents, in one walk: zeros for those that do
-    not move.
-    """
-    found = interpret(reachable(outs), Tangents(), dict(tangents))
-    return [zeros_like(out) if found[out] is None else found[out] for out in outs]
-
-
 class Linearized:
     """Nodes, and the derivatives of some in directions that are given later.
 
@@ -128,10 +120,7 @@ class Linearized:
             if back
             else push_tangents(outs, dict(zip(wrt, directions, strict=True)))
         )
-        roots, moving = [*beside, *ends], set(directions)
-        for node in reachable(ends):
-            if not moving.isdisjoint(node.operands):
-                moving.add(node)
+        roots, moving = [*beside, *ends], dependents(reachable(ends), directions)
         largest = max((size_of(node) for node in moving), default=0)
         self._is_batched = times * largest <= _BYTES
         inner = Graph(graph.limits)

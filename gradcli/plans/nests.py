@@ -68,13 +68,10 @@ class Nest:
 Step = Expr | Nest
 
 
-def array_steps(roots: Sequence[Expr]) -> list[Step]:
-    """Return what the roots need, as operations on whole arrays, in order."""
-    return [node for node in in_order(roots) if node.op is not None]
-
-
 def plan_steps(roots: Sequence[Expr]) -> list[Step]:
-    """The same with nests of what can be written in C."""
+    """Return what the roots need, in order: nests of what can be written in C, and operations on
+    whole arrays.
+    """
     order = in_order(roots)
     return Planner(roots, order, Reader(order)).steps()
 
@@ -86,9 +83,8 @@ class Planner:
         self.roots, self.order, self.reader = roots, order, reader
         self.outer: dict[Item, Axis] = {}  # of the items of nests
         self.home: dict[Item, Expr] = {}  # the node whose value an item is
-        self.turns: dict[
-            Item, int
-        ] = {}  # how many nests in a row must have ended before it can be computed
+        # how many nests in a row must have ended before it can be computed
+        self.turns: dict[Item, int] = {}
         self._turns: dict[Expr, int] = {}
         self.nests: dict[tuple[Axis, int], Nest] = {}
         self.whole: set[Expr] = set()
@@ -118,8 +114,7 @@ class Planner:
         ]
         return [step for *_, step in sorted(steps, key=lambda entry: entry[:3])]
 
-    # -- which axis
-    # -----------------------------------------------------------------------------------------------
+    # -- which axis --------------------------------------------------------------------------------
 
     def _choose_axes(self) -> None:
         """Give large items, and what runs along their outer axis, that axis."""
@@ -176,8 +171,7 @@ class Planner:
                         found[part] = max(found.get(part, (0, 0)), (item.size, place))
         return {axis: place for axis, (_, place) in found.items()}
 
-    # -- in which order
-    # -------------------------------------------------------------------------------------------
+    # -- in which order ----------------------------------------------------------------------------
 
     def _count_turns(self) -> None:
         for node in self.order:
@@ -216,13 +210,12 @@ class Planner:
         """The turn in which a node is computed as a whole."""
         if node not in self._turns:
             self._turns[node] = max(
-                (self._last_turn(operand) for operand in node.operands if operand is not None),
+                (self._last_turn(operand) for operand in node.given_operands),
                 default=0,
             )
         return self._turns[node]
 
-    # -- what is stored
-    # -------------------------------------------------------------------------------------------
+    # -- what is stored ----------------------------------------------------------------------------
 
     def _need(self, node: Expr) -> None:
         """See to it that a node's whole value is there."""
@@ -238,7 +231,7 @@ class Planner:
                 (nest.stored if outer in view.item.axes else nest.totals)[node] = view
             else:  # also what is another view of what a nest computes, as NumPy sees it
                 self.whole.add(node)
-                stack += [operand for operand in node.operands if operand is not None]
+                stack += node.given_operands
 
     def _is_storable(self, node: Expr, view: View) -> bool:
         """Return whether a nest can write a node's value: one for which an item was made, or a
@@ -344,8 +337,7 @@ class Layout:
             else _ROWS
         )
 
-    # -- axes
-    # -----------------------------------------------------------------------------------------------------
+    # -- axes --------------------------------------------------------------------------------------
 
     def _best_lane(self) -> Axis:
         """The axis along which most of what is read and written lies side by side."""
@@ -401,8 +393,7 @@ class Layout:
                 self.computed.append(item)
             self.stored.setdefault(item, []).append((node, view))
 
-    # -- stages
-    # ---------------------------------------------------------------------------------------------------
+    # -- stages ------------------------------------------------------------------------------------
 
     def _early(self) -> dict[Item, int]:
         """The first level at which each item can be computed."""

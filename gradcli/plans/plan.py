@@ -20,8 +20,8 @@ import numpy as np
 from gradcli.errors import NativeError
 from gradcli.graph.interpret import bytes_of, scratch_of, size_of
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.plans.assembly import Compiled, compile_source, deliver, last_uses, write_source
-from gradcli.plans.backend import ONCE, because, choose_backend, work_of
+from gradcli.plans.assembly import Compiled, Writer, compile_source, deliver, last_uses
+from gradcli.plans.backend import ONCE, choose_backend, explain_choice, work_of
 from gradcli.plans.blocks import Cutter, Step, Stretch
 from gradcli.plans.folding import Folder
 from gradcli.plans.index_form import Expander
@@ -50,9 +50,8 @@ def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr
         live += sum(made.values())
         most = max(most, live)
         live -= sum(sizes.pop(node, 0) for node in ends.get(place, ()))
-    copied = sum(
-        size_of(root) for root in dict.fromkeys(roots) if sizes.get(root, 0) == 0
-    )  # views, and inputs, are results as copies
+    # views, and inputs, are results as copies
+    copied = sum(size_of(root) for root in dict.fromkeys(roots) if sizes.get(root, 0) == 0)
     return max(most, live + copied)
 
 
@@ -123,7 +122,7 @@ class Plan:
             unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
         )
         source = self._write(roots, risky) if small is None else small
-        return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
+        return f"{explain_choice(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
     def _fold(self) -> tuple[list[Expr], bool]:
         """The subject's nodes, folded together; and whether folding took risks."""
@@ -135,6 +134,7 @@ class Plan:
         return compile_source(self._write(*self._fold()))
 
     def _write(self, roots: Sequence[Expr], risky: bool) -> Source:
+        roots = Expander(Graph(self.subject.graph.limits)).expand(roots)
         if self.backend == "native":
             try:
                 source = self._native(roots)
@@ -142,17 +142,13 @@ class Plan:
             except NativeError:
                 if self.asked == "native":
                     raise
-                source, self._hindrance = (
-                    None,
-                    "C cannot be compiled",
-                )  # there may be no room for a compiler's files
+                # there may be no room for a compiler's files
+                source, self._hindrance = None, "C cannot be compiled"
             if source is not None:
                 return source
             self.backend = "numpy"
-        has_floats = any(
-            not leaf.shape for leaf in self.leaves
-        )  # whose infinities are made otherwise than NumPy's
-        roots = Expander(Graph(self.subject.graph.limits)).expand(roots)
+        # whose infinities are made otherwise than NumPy's
+        has_floats = any(not leaf.shape for leaf in self.leaves)
         steps = Cutter(roots).steps()
         checked = (
             risky
@@ -161,35 +157,20 @@ class Plan:
             or any(isinstance(step, Stretch) for step in steps)
         )
         self.memory = most_held(steps, roots, last_uses(steps, roots))
-        return write_source(
-            self.leaves,
-            roots,
-            steps,
-            self.precision,
-            assume_finite=True,
-            checked=checked,
-        )
+        return Writer(roots, steps, self.precision, checked=checked).write(self.leaves)
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
         """The program with its nests in C; None if it has none, or needs one that cannot be run."""
         from gradcli.plans.native.program import in_c
 
-        roots = Expander(Graph(self.subject.graph.limits)).expand(roots)
         steps = plan_steps(roots)
         nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or not all(nest.is_possible for nest in nests):
             return None
         self.memory = most_held(steps, roots, last_uses(steps, roots))
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
-        return write_source(
-            self.leaves,
-            roots,
-            steps,
-            self.precision,
-            assume_finite=True,
-            checked=True,
-            functions=functions,
-        )
+        writer = Writer(roots, steps, self.precision, checked=True, functions=functions)
+        return writer.write(self.leaves)
 
     def _interpret(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """Array by array."""

@@ -72,9 +72,8 @@ def _constant_text(value: Any) -> str:
 # together keep so much and no more.
 
 
-RETURNED = (
-    1 << 16
-)  # bytes from which on memory is given back to the system, to be taken page by page the next time
+# bytes from which on memory is given back to the system, to be taken page by page the next time
+RETURNED = 1 << 16
 _CALLS = 2  # whose arrays are kept
 _MOST = 1 << 28  # bytes that are kept in all, beside those of the plan that runs
 
@@ -174,12 +173,10 @@ class Source:
         self,
         precision: str,
         *,
-        assume_finite: bool,
         exact: bool = False,
     ) -> None:
         self.precision = precision
         self.dtype = numpy_dtype(FLOAT, precision)
-        self.assume_finite = assume_finite
         self.exact = exact
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
@@ -225,13 +222,13 @@ class Source:
         """A scalar operation as an expression of Python, if it is one that gives what NumPy gives
         (but for last bits) or raises.
         """
-        if not self.assume_finite or node.shape or self.precision != "float64":
+        if node.shape or self.precision != "float64":
             return None
         assert node.op is not None
         template = self._to_the_bit(node, node.op) if self.exact else node.op.in_python
         if not template:
             return None
-        operands = [operand for operand in node.operands if operand is not None]
+        operands = node.given_operands
         numbers = [self.number(operand) for operand in operands]
         if node.op is logic.where and node.kind == FLOAT:  # of truth and numbers, these
             for place in (1, 2):
@@ -292,9 +289,8 @@ class Source:
         return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
     def compile(self, name: str) -> Callable[..., Any]:
-        exec(
-            compile("\n".join(self.lines), "<plan>", "exec"), self.namespace
-        )  # our own text, without a word of the user's
+        # our own text, without a word of the user's
+        exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)
         function: Callable[..., Any] = self.namespace[name]
         return function
 
@@ -360,7 +356,7 @@ class Gradients:
 
     @property
     def decides(self) -> bool:
-        """Return where a cotangent of zeros ends the sweep, the program goes on."""
+        """Return whether a cotangent of zeros may end the sweep, where the program goes on."""
         return bool(self.wrt) and any(
             not (node.op is None or node.op.elementwise or node.op.linear)
             for node in reachable([self.root])

@@ -13,7 +13,7 @@ from threading import Event, Thread
 _MOST = 8  # threads
 
 
-def together(
+def run_chunks(
     work: Callable[[int, int], None], rows: int, step: int, threads: int | None = None
 ) -> None:
     """Do a loop over rows, so many in each call, by several threads.
@@ -101,6 +101,5 @@ def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        after_in_child=_helpers.cache_clear
-    )  # threads do not live on in a forked process
+    # threads do not live on in a forked process
+    os.register_at_fork(after_in_child=_helpers.cache_clear)

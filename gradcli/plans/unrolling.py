@@ -31,7 +31,7 @@ _ZERO = "(0.0)"  # as a number is written
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
 
 
-def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Unrolled | None:
+def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -> Unrolled | None:
     """A function of the leaves' values, and of arrays that take results, which gives the roots'
     values.
 
@@ -44,7 +44,7 @@ def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> U
     return None if source is None else source.compile("program")
 
 
-def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Source | None:
+def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -> Source | None:
     """Its text.
 
     There is none for programs without arrays, with large ones, or with operations that floats do
@@ -84,9 +84,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
         size = math.prod(node.shape)
         if not 0 < size <= (_MOST if op is None or _work(node) or op.in_python else _MOST_MOVED):
             return False
-        if op is not None and (
-            node.shape or any(operand is not None and operand.shape for operand in node.operands)
-        ):
+        if op is not None and (node.shape or any(operand.shape for operand in node.given_operands)):
             calls += 1
             work += _work(node)
     stored = sum(math.prod(root.shape) for root in roots if root.shape)
@@ -117,7 +115,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
     entries: dict[Expr, np.ndarray] = {}
     for node in nodes:
         op = node.op
-        operands = [entries[operand] for operand in node.operands if operand is not None]
+        operands = [entries[operand] for operand in node.given_operands]
         if op is None:
             found: Any = _entries_of(graph, node)
         elif op.in_python:
@@ -125,9 +123,8 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
                 lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1
             )(*operands)
         elif op is shapes.scatter_add:
-            found = op.forward(
-                operands[0][()], **node.static
-            )  # a number, not an array without axes, is stored in an array of objects
+            # a number, not an array without axes, is stored in an array of objects
+            found = op.forward(operands[0][()], **node.static)
         else:
             found = op.forward(*operands, **node.static)
         if found is None:
@@ -196,7 +193,7 @@ def _write(
     entries: Mapping[Expr, np.ndarray],
     steps: Sequence[Expr],
 ) -> Source:
-    source = Source("float64", assume_finite=True)
+    source = Source("float64")
     values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
     for leaf, value in zip(leaves, values, strict=True):

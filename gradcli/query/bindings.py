@@ -32,7 +32,7 @@ from gradcli.language.tokens import NAME as NAMES
 from gradcli.language.tokens import RESERVED
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
-from gradcli.plans.backend import insist
+from gradcli.plans.backend import require_compiler
 from gradcli.query.options import names_of
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def option_of(name: str, value: Any, command: str = "") -> Any:
         else option_value(f"{command}.{name}", value, f"'{name}'", InputTypeError)
     )
     if name == "backend":
-        insist(str(found))
+        require_compiler(str(found))
     return found
 
 

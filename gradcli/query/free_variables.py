@@ -25,7 +25,7 @@ from gradcli.errors import (
 )
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import depending
+from gradcli.graph.sweep import varied_nodes
 from gradcli.language.calls import is_function
 from gradcli.language.reading import (
     expressions_of,
@@ -403,7 +403,7 @@ class SampledPoints:
             or not function.entrywise
             or any(node.is_leaf and node.shape for node in function.order)
             # claims may be about names that move, too
-            or any(node.op is alias for node in depending(function.order, self.leaves.values()))
+            or any(node.op is alias for node in varied_nodes(function.order, self.leaves.values()))
         ):
             return set(), set()
         found = Columns(function.scope, function.root, self.leaves, self.leaves)(

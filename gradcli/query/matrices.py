@@ -22,9 +22,9 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import (
     Compression,
     Pattern,
+    compress_hessian,
+    compress_jacobian,
     dependence,
-    of_hessian,
-    of_jacobian,
     symmetric,
 )
 from gradcli.graph.transforms import jacobian, one_hot
@@ -62,7 +62,11 @@ class Derivatives:
         """True if directions are pulled back, and the way in which the pattern's entries are read
         from them.
         """
-        return (False, of_hessian(self.pattern)) if self.is_symmetric else of_jacobian(self.pattern)
+        return (
+            (False, compress_hessian(self.pattern))
+            if self.is_symmetric
+            else compress_jacobian(self.pattern)
+        )
 
     def hold(self, entries: int, sweeps: int) -> None:
         """Raise LimitError for a matrix of too many entries, or one that takes too much work."""

@@ -22,7 +22,7 @@ from gradcli.errors import (
     text_lines,
 )
 from gradcli.graph.nodes import Expr, Leaf, reachable
-from gradcli.graph.sweep import flowing
+from gradcli.graph.sweep import useful_nodes
 from gradcli.language.calls import is_function, split_glued
 from gradcli.language.reading import expressions_of, names_bound_by, words_of
 from gradcli.language.run import statements
@@ -354,7 +354,7 @@ def _listed_variables(
         found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
     if scope.replaced:
         _refuse_two_values(scope, order, found)
-        flows = flowing(order)
+        flows = useful_nodes(order)
         found = {
             name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)
         }
@@ -420,7 +420,7 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
                 addressing.update(node.operands)
         places = {use.leaf: use.place for use in uses}
         whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
-    flows = flowing(order) if whole else set()
+    flows = useful_nodes(order) if whole else set()
     found = {}
     for x, place in whole.items():
         if x not in flows:

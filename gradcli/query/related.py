@@ -22,11 +22,14 @@ from gradcli.errors import (
     UsageError,
     text_lines,
 )
+from gradcli.formulas.printing import formula
+from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Binding, Expression, Node, Query, rewritten
+from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.query.bindings import as_equations
 from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
@@ -70,6 +73,14 @@ class Implicit:
                 for order in range(2, asked.order + 1):
                     rest = "" if curve else f" + grad({value}, {y})*({first})"
                     value = formulas.find(f"grad({value}, {t}){by}{rest}", (x,) * order)
+                    if rest and formulas.root.op is sub:  # its shorter side stands for both
+                        left, right = [
+                            f"({formula(textbook(side))})"
+                            for side in formulas.root.operands
+                            if side is not None
+                        ]
+                        value = value.replace(left, min(left, right, key=len))
+                        value = formulas.find(value, (x,) * order)
                 bound = program.scope.names
                 formulas.show(bound[y] - bound[x] if by else formulas.root, [y, t])
 

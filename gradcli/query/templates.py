@@ -24,7 +24,7 @@ import numpy as np
 from gradcli.errors import EvaluationError, GradcliError, Source, text_lines
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, flowing, itself
+from gradcli.graph.sweep import backward, itself, useful_nodes
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
@@ -36,8 +36,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic
-from gradcli.plans.assembly import write_source
-from gradcli.plans.nests import array_steps
+from gradcli.plans.assembly import Writer
 from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
 
@@ -314,7 +313,7 @@ def compile_template(template: Template, names: int, numbers: int, limits: Limit
         or any(node.is_constant and node.shape for node in order)
         or {node for node in order if node.is_leaf} != {*leaves}
         # where nothing is differentiated, there is something to say
-        or not flowing(order).issuperset(leaves[:names])
+        or not useful_nodes(order).issuperset(leaves[:names])
     ):
         return
     template.nodes = len(operations) + numbers
@@ -329,10 +328,9 @@ def straight_line(root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> Pr
     results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
     # where all is finite, a cotangent times a partial is a product like any other
     roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
-    steps = array_steps(roots)
-    program = write_source(
-        [*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True
-    ).compile("program")
+    steps = [node for node in reachable(roots) if node.op is not None]
+    writer = Writer(roots, steps, "float64", checked=False, exact=True)
+    program = writer.write([*wrt, *others]).compile("program")
 
     def run(values: Sequence[float]) -> Any:
         try:

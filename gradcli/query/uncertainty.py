@@ -20,7 +20,7 @@ import numpy as np
 from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageError, did_you_mean
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import flowing
+from gradcli.graph.sweep import useful_nodes
 from gradcli.inert import one_line
 from gradcli.language.scope import Scope
 from gradcli.query.derivatives import hessian, jacobian
@@ -69,7 +69,7 @@ def propagate(
     propagation = Propagation(scope, root, leaves, covariance_matrix(scope, leaves, given))
     found = propagation.first_order()
     found.results = _joint_covariance(propagation, record, given)
-    flows = flowing(order)
+    flows = useful_nodes(order)
     for name, x in leaves.items():
         if x not in flows:
             found.notes.append(

@@ -16,7 +16,7 @@ from gradcli.errors import (
 )
 from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import contributions, depending, flowing, requiring, scale, sweep
+from gradcli.graph.sweep import contributions, grad_nodes, scale, sweep, useful_nodes, varied_nodes
 from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.query.options import Options
@@ -41,7 +41,7 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
         if node.op is None:
             given = True
             continue
-        passed = {o for o in node.operands if o is not None and _passes(node, o, values)}
+        passed = {o for o in node.given_operands if _passes(node, o, values)}
         blamed |= passed
         is_born = not passed or (
             has_nan(values[node]) and not any(has_nan(values[o]) for o in passed)
@@ -71,8 +71,8 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
     array = np.asarray(values[node])
     assert node.op is not None
     lost = bad = ~np.isfinite(array)
-    for operand in node.operands if node.op.elementwise else ():
-        if operand is not None and operand.kind == "float":
+    for operand in node.given_operands if node.op.elementwise else ():
+        if operand.kind == "float":
             lost = lost & np.isfinite(values[operand])
     first = next(part for part in (lost, np.isnan(array), bad) if part.any())
     place = tuple(int(i) for i in np.argwhere(first)[0])
@@ -91,11 +91,7 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     sign = node.op.sign
     if not node.op.elementwise or not sign or len(node.operands) != 2:
         return ""
-    x, y = (
-        float(np.broadcast_to(values[o], array.shape)[place])
-        for o in node.operands
-        if o is not None
-    )
+    x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.given_operands)
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
     third = round(3 * y) if sign == "**" and x < 0 and math.isfinite(y) else 0
@@ -181,7 +177,7 @@ def _as_pytorch(
     order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
 ) -> tuple[Any, list[Expr]]:
     """The adjoint of x with the products of IEEE, and the nodes that make NaN on the way."""
-    needed, made = requiring(order, {x}), list[Expr]()
+    needed, made = grad_nodes(order, {x}), list[Expr]()
     adjoints: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Any:
@@ -224,7 +220,7 @@ def remarks(
     found = []
     constant = {}
     places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
-    flows = flowing(order) if zero or places else set()
+    flows = useful_nodes(order) if zero or places else set()
     for name, x in wrt.items():
         if x in places:
             part = "leaves out" if x in flows else "is 0:"
@@ -276,7 +272,7 @@ def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> d
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
     found: dict[str, str] = {}
     for name, x in names.items() if powers else ():
-        above = depending(order, [x])
+        above = varied_nodes(order, [x])
         power = next(
             (node for node in powers if node.operands[1] in above and node.operand not in above),
             None,

@@ -161,9 +161,8 @@ class Algebra:
 
 
 def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -> Any:
-    """A function's real value:
-
-    NaN where it is complex or has a pole, infinity for a division by zero.
+    """A function's real value: NaN where it is complex or has a pole, infinity for a division by
+    zero.
     """
     try:
         value = function(m, *arguments, **static)
@@ -184,9 +183,8 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
 
 
 def settle(m: Any, value: Any) -> Any:
-    """A result as a real number of moderate size:
-
-    NaN for complex ones, zero or infinity far outside the floats.
+    """A result as a real number of moderate size: NaN for complex ones, zero or infinity far
+    outside the floats.
     """
     if isinstance(value, m.mpc):
         value = value.real if value.imag == 0 else m.nan

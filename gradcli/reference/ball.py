@@ -260,9 +260,8 @@ def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
 
     Raises ZeroDivisionError at some poles.
     """
-    given = tuple(
-        (INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given
-    )  # without the error of a difference from it
+    # without the error of a difference from it
+    given = tuple((INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given)
     found = sharpen(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
     if found.is_finite():
         return found
@@ -283,9 +282,8 @@ def _by_mpmath(name: str, *given: arb) -> arb:
 
 @lru_cache(1_000)
 def _at_an_edge(name: str, bits: int, *numbers: float) -> arb:
-    """mpmath's value:
-
-    NaN for what is not real, and unknown where mpmath has not a limit, but computes.
+    """mpmath's value: NaN for what is not real, and unknown where mpmath has not a limit, but
+    computes.
     """
     m = _context()
     with m.workprec(bits):

@@ -59,9 +59,8 @@ def in_time(things: Iterable[T]) -> Iterator[T]:
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[OutOfTime]:
-    """A limit of some seconds on the block:
-
-    `still_in_time` in it raises the given OutOfTime after them; None is no limit.
+    """A limit of some seconds on the block: `still_in_time` in it raises the given OutOfTime after
+    them; None is no limit.
 
     Of nested limits the one that ends first counts; the exception of this limit is told from
     another's by identity. Limits are those of a thread: what is in one does not hurry the others.

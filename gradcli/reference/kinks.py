@@ -105,9 +105,8 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     if abs(last) <= abs(before) / 10 and abs(last) < _TINY:
         return m.zero
     if is_close(m, before, last):
-        return (
-            last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero
-        )  # what is left of terms that cancel
+        # what is left of terms that cancel
+        return last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero
     if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
         return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]

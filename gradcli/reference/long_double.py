@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import Expr, constant_value, reachable
+from gradcli.graph.nodes import Expr, constant_value, dependents, reachable
 from gradcli.ops.axes import NoLoop, broadcast, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
@@ -72,9 +72,8 @@ def back(
             wide, off, live = (
                 broadcast(np.reshape(part, kept.shape), slope.shape) for part in adjoint
             )
-            flows = (
-                live if op.ulps else live * (slope != 0)
-            )  # to the entries that the result is one of
+            # to the entries that the result is one of
+            flows = live if op.ulps else live * (slope != 0)
             return [(wide * slope, off * np.abs(slope) if held.follows_errors else off, flows)]
         if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
@@ -291,10 +290,8 @@ def adjoints_of(
     table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
 ) -> dict[Expr, Any]:
     """The adjoints of the nodes on the way to ``wrt``."""
-    order, needed = reachable([root]), set[Any](wrt)
-    for node in order:
-        if not needed.isdisjoint(node.operands):
-            needed.add(node)
+    order = reachable([root])
+    needed = dependents(order, wrt)
     value_of: Callable[[Any], Any] = table.get  # None of an operand that was left out
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:

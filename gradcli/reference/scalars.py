@@ -305,12 +305,10 @@ class Tracing(Algebra):
         self.serial = 0
         self.events: list[Event] = []
         self.troubles: list[Trouble] = []  # partials that were not finite, from the result back
-        self.faults: list[
-            Trouble
-        ] = []  # values that were not finite, though those that they were made of are
-        self.stages: list[
-            tuple[int, int, str]
-        ] = []  # first and last scalars of the operations on whole arrays
+        # values that were not finite, though those that they were made of are
+        self.faults: list[Trouble] = []
+        # first and last scalars of the operations on whole arrays
+        self.stages: list[tuple[int, int, str]] = []
 
     def variable(self, value: Any) -> Traced:
         return Traced(self, value, settled=self._is_infinite(value))
@@ -404,9 +402,8 @@ class Tracing(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
         arguments = tuple(map(_unmoving, given))
         values = [plain(a) for a in arguments]
-        alike = (
-            len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"
-        )  # the larger of x and x has no kink
+        # the larger of x and x has no kink
+        alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"
         for kink in () if alike else op.kinks or ((SWITCH,) if op.algebra == "comparison" else ()):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))

@@ -43,18 +43,16 @@ STEPS = {
     False: (2.0**-6, 2.0**-9, 2.0**-12),
 }  # in long double, in double
 SAFETY = 16.0  # of the error that two estimates of a derivative show
-TOLERANCE = (
-    1e-8  # of the sum of sizes along a direction, and of an entry: what is off by less passes
-)
+# of the sum of sizes along a direction, and of an entry: what is off by less passes
+TOLERANCE = 1e-8
 _HALF_OF_CUT = 1 << 52 - KEPT
 _SOME = 1_000  # entries that are held against the reference
 # the same, where NumPy has a loop in the reference's precision: of long doubles and IEEE
 # arithmetic, and of functions in doubles
 _SOME_OF_A_LOOP, _SOME_OF_A_FUNCTION = (5, 10) if WIDER else (200, 200)
 _NEAR = 64  # units in the last place that such a loop may be off by
-_APART = (
-    2.0**-30
-)  # relative: an entry may be off by as much as it changes where its operands do by this
+# relative: an entry may be off by as much as it changes where its operands do by this
+_APART = 2.0**-30
 _LEAST = 2.0**-1072  # a few of the smallest doubles
 _FINER = (1.0, 2.0**-8, 2.0**-16)  # times the steps
 _CONCLUSIVE = 1e-3  # an error of an estimate beyond, relative to the same, decides nothing

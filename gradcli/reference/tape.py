@@ -116,9 +116,8 @@ class ReferenceTape(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
-        result = self.scalars.apply(
-            op, node.static, operands
-        )  # of zeros as they are, for the kinks there
+        # of zeros as they are, for the kinks there
+        result = self.scalars.apply(op, node.static, operands)
         if minus := self.zeros.get(node):
             below = self.m.mpf(10) ** _JUST_BELOW
             marked = [

@@ -35,7 +35,7 @@ from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Asked, Statement
 from gradcli.limits import Limits
-from gradcli.plans.backend import insist
+from gradcli.plans.backend import require_compiler
 from gradcli.plans.threads import cores
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import (
@@ -77,7 +77,7 @@ class FileOptions:
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
-            insist(request.backend)
+            require_compiler(request.backend)
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
         self._made = cache(partial(checking_options, options=options))
 

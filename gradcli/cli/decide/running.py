@@ -25,7 +25,7 @@ from gradcli.containment import as_gradcli_error
 from gradcli.errors import UsageError, text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
-from gradcli.plans.backend import insist
+from gradcli.plans.backend import require_compiler
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames, refuse_unknown_in
@@ -232,7 +232,7 @@ def eval_options(request: EvalRequest) -> Options:
     Raises UsageError, and NativeError without a compiler.
     """
     options = options_of(request, "modes eval")
-    insist(request.backend)
+    require_compiler(request.backend)
     mode = next(
         (
             option.removeprefix("--")

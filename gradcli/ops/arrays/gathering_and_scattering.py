@@ -15,9 +15,9 @@ from gradcli.ops.arrays.reshaping import (
     at_least_1d,
     axes_last,
     common_shape,
+    diagonal_index,
     inverse,
     matrices_last,
-    on_diagonal,
     one_number,
     permute,
 )
@@ -427,7 +427,7 @@ def diagonal_scatter(
     """x with the entries of source on a diagonal of matrices along two axes."""
     order = matrices_last(len(x.shape), axis1, axis2)
     moved = permute(x, order)
-    return permute(_replace(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
+    return permute(_replace(moved, source, diagonal_index(moved.shape, offset)), inverse(order))
 
 
 @function(numpy="x, indices, values, accumulate")
@@ -446,8 +446,7 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     return _replace(x, given, index)
 
 
-# -- Entries replaced by masks, and parts of an array replaced by another
-# ---------------------------
+# -- Entries replaced by masks, and parts of an array replaced by another --------------------------
 
 
 @function()

@@ -40,7 +40,7 @@ from gradcli.ops.registry import (
     structural,
     witness,
 )
-from gradcli.ops.text import list_shapes
+from gradcli.ops.text import list_operands
 
 # -- Arrays in a row, along an axis that they have ------------------------------------------------
 
@@ -49,15 +49,12 @@ def _concatenate(*arrays: Any, axis: int) -> Any:
     return np.concatenate(arrays, axis=axis)
 
 
-def _concatenate_vjp(cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
-    return parts_of(cotangent, axis, [array.shape[axis] for array in arrays])
-
-
 concatenate = structural(
-    "concatenate cat concat", "*arrays", _concatenate, witness("arrays.concatenate"), vjp=_concatenate_vjp,
+    "concatenate cat concat", "*arrays", _concatenate, witness("arrays.concatenate"),
+    vjp=lambda cotangent, out, *arrays, axis: parts_of(cotangent, axis, [array.shape[axis] for array in arrays]),
     shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0,
     doc="Arrays joined along an axis. >>> concatenate([x, y])", backward="Cat",
-    numpy=lambda shapes, axis: f"np.concatenate([{list_shapes(shapes)}], {axis})",
+    numpy=lambda shapes, axis: f"np.concatenate([{list_operands(shapes)}], {axis})",
 )
 
 

@@ -341,7 +341,7 @@ def triu(x: Any, *, k: int = 0) -> Any:
     return where(_below(x, k - 1), 0.0, x)
 
 
-def on_diagonal(shape: Shape, offset: int) -> tuple[Any, ...]:
+def diagonal_index(shape: Shape, offset: int) -> tuple[Any, ...]:
     """The index of a diagonal of matrices along the last two axes."""
     rows, columns = shape[-2:]
     places = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
@@ -365,7 +365,7 @@ def diagonal(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     >>> diagonal(x, 1)
     """
     moved = permute(x, matrices_last(len(x.shape), axis1, axis2))
-    return getitem(moved, index=on_diagonal(moved.shape, offset))
+    return getitem(moved, index=diagonal_index(moved.shape, offset))
 
 
 @function(numpy=_DIAGONAL)
@@ -373,7 +373,7 @@ def diag_embed(x: Any, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> 
     """Matrices along two new axes, with the last axis of x on a diagonal and zeros elsewhere."""
     need_axes("diag_embed", x, 1)
     n = x.shape[-1] + abs(offset)
-    matrices = scatter_add(x, index=on_diagonal((n, n), offset), shape=(*x.shape[:-1], n, n))
+    matrices = scatter_add(x, index=diagonal_index((n, n), offset), shape=(*x.shape[:-1], n, n))
     return permute(matrices, inverse(matrices_last(len(x.shape) + 1, axis1, axis2)))
 
 

@@ -38,7 +38,7 @@ from gradcli.ops.text import (
     fits_along,
     index_text,
     indexed_in_latex,
-    list_shapes,
+    list_operands,
     order_text,
     runs_backwards,
     subscript_text,
@@ -95,9 +95,8 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 
 def _reshape(x: Any, shape: Any) -> Any:
     if min(shape, default=0) < -1:
-        raise ValueError(
-            f"cannot reshape to the negative extents {shape}"
-        )  # which NumPy takes for the one that follows from the others
+        # which NumPy takes for the one that follows from the others
+        raise ValueError(f"cannot reshape to the negative extents {shape}")
     if -1 in shape and 0 in shape:
         raise ValueError(
             f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be "
@@ -106,12 +105,10 @@ def _reshape(x: Any, shape: Any) -> Any:
     return x.reshape(shape) if type(x) is _Array else np.reshape(x, shape)
 
 
-def _reshape_vjp(cotangent: Any, out: Any, x: Any, shape: Any) -> Any:
-    return reshape(cotangent, shape=x.shape)
-
-
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("arrays.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
+    "reshape", "x", _reshape, witness("arrays.reshape"),
+    vjp=lambda cotangent, out, x, shape: reshape(cotangent, shape=x.shape),
+    shape=shape_by_example(_reshape), static={"shape": -1},
     ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
@@ -211,9 +208,8 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
 
 
 def _with_room(x: Any, index: Index) -> Any:
-    """x[index] where there is room for it:
-
-    NumPy goes through all entries that arrays choose, even those of no bytes.
+    """x[index] where there is room for it: NumPy goes through all entries that arrays choose, even
+    those of no bytes.
     """
     arrays = [part.array for part in index if isinstance(part, StaticArray)]
     if arrays and not any(array.dtype == np.bool_ for array in arrays):
@@ -226,10 +222,6 @@ def _with_room(x: Any, index: Index) -> Any:
 
 
 indexed_shape = shape_by_example(_with_room)
-
-
-def _getitem_vjp(cotangent: Any, out: Any, x: Any, index: Index) -> Any:
-    return scatter_add(cotangent, index=index, shape=x.shape)
 
 
 def behind(lead: Shape, index: Index) -> Index:
@@ -249,21 +241,22 @@ def behind(lead: Shape, index: Index) -> Index:
 
 
 getitem: Op = structural(
-    "getitem", "x", _getitem, witness("arrays.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
+    "getitem", "x", _getitem, witness("arrays.getitem"),
+    vjp=lambda cotangent, out, x, index: scatter_add(cotangent, index=index, shape=x.shape),
+    shape=indexed_shape, static={"index": ()},
     ulps=0, public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, memory="view", written=index_text, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.choose(x, index),
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
-        f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
+        f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if any(map(runs_backwards, index)) else f"{{0:base}}[{subscript_text(index)}]"
     ),
 )
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    out = (
-        np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)
-    )  # of the library that has the chunks of x
+    # of the library that has the chunks of x
+    out = np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)
     place = numpy_index(index)
     if StaticArray in map(type, index):
         np.add.at(out, place, x)
@@ -342,8 +335,7 @@ add_along: Op = structural(
 )
 
 
-# -- Arrays in a row, and in reverse order
-# ----------------------------------------------------------
+# -- Arrays in a row, and in reverse order ---------------------------------------------------------
 
 
 def _stack_vjp(cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
@@ -363,7 +355,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 @function(
     vjp=_stack_vjp, forward=lambda *arrays, axis: np.stack(arrays, axis), shape=_stack_shape, ulps=0, parts=None,
-    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{list_shapes(shapes)}], "
+    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{list_operands(shapes)}], "
     f"{axis})",
 )
 def stack(*arrays: Any, axis: int = 0) -> Any:
@@ -383,7 +375,8 @@ def _flip_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
 
 
 @function(
-    vjp=_flip_vjp, forward=np.flip, shape=kept_shape, ulps=0, parts=None,
+    vjp=_flip_vjp,
+    forward=np.flip, shape=kept_shape, ulps=0, parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )
 def flip(x: Any, *, axis: Any = None) -> Any:

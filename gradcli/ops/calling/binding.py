@@ -23,7 +23,7 @@ from gradcli.errors import (
     suggestion,
     text_lines,
 )
-from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
+from gradcli.ops.arrays.shapes import StaticArray, getitem, vector_of
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.registry import general
@@ -297,7 +297,7 @@ def bind(
         given[parameter.name] = argument
     for parameter in signature.parameters:
         if parameter.flattens and parameter.name in given and given[parameter.name] is None:
-            given["x"] = reshape(host.value(given["x"]), shape=(-1,))
+            given["x"] = vector_of(host.value(given["x"]))
             del given[parameter.name]
     return given
 
@@ -327,9 +327,8 @@ def usage(name: str, signature: Signature) -> str:
 def _parameter_of(name: str, signature: Signature, keyword: str) -> Parameter:
     taking = [parameter for parameter in signature.parameters if keyword in parameter.spellings]
     for parameter in taking:
-        if (
-            parameter.name == keyword
-        ):  # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        if parameter.name == keyword:
             return parameter
     if taking:
         return taking[0]

@@ -4,7 +4,7 @@ for its name, not from a list of names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -127,9 +127,8 @@ def lookup(name: str, library: str) -> Signature | None:
         return None
     if record.operands == ("x", "y") and not record.static:
         return _of_a_pair(record.name)
-    if (
-        record.optional and REQUIRED in record.static.values()
-    ):  # in our order, one needs a keyword, or all that may be left out
+    # in our order, one needs a keyword, or all that may be left out
+    if record.optional and REQUIRED in record.static.values():
         return declared_elsewhere(name) or own_signature(record)
     return own_signature(record)
 
@@ -251,27 +250,25 @@ def declare_class(
     _CLASSES.setdefault(library, {})[name] = made
 
 
-def declare_classes(library: str, table: str) -> None:
-    """Say of each line what a class keeps, and the function that its objects are:
-
+def declare_classes(table: str) -> None:
+    """Say of each line what a class of PyTorch's keeps, and the function that its objects are:
     ``GLU(axis|dim) = glu``.
     """
     for line in filter(None, map(str.strip, text_lines(table))):
         head, _, function = line.rpartition(" = ")
         name, _, keeps = head[:-1].partition("(")
-        declare_class(library, name, keeps, function)
+        declare_class(TORCH, name, keeps, function)
 
 
-def refuse_classes(library: str, table: str) -> None:
-    """Say of each line why objects of some classes are not taken, and what to write in their place:
-
-    ``GRU LSTM: {} is ...; write ...``.
+def refuse_classes(table: str) -> None:
+    """Say of each line why objects of some classes of PyTorch's are not taken, and what to write in
+    their place: ``GRU LSTM: {} is ...; write ...``.
     """
     for line in filter(None, map(str.strip, text_lines(table))):
         names, _, said = line.partition(": ")
         why, _, help = said.partition("; ")
         for name in names.split():
-            _CLASSES.setdefault(library, {})[name] = Refused(why.format(name), help.format(name))
+            _CLASSES.setdefault(TORCH, {})[name] = Refused(why.format(name), help.format(name))
 
 
 @cache
@@ -306,9 +303,8 @@ def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bo
 
 
 def is_refused(name: str, library: str, method: bool) -> bool:
-    """Return whether a library cannot have this method of a value that it differentiates:
-
-    JAX does not know its numbers while it does.
+    """Return whether a library cannot have this method of a value that it differentiates: JAX does
+    not know its numbers while it does.
     """
     return method and library == JAX and name in ("item", "tolist")
 
@@ -411,12 +407,7 @@ def differs(call: Call, dialects: frozenset[str] = frozenset(DIALECTS)) -> bool:
     """Return whether the libraries of these dialects that can take a call take it for different
     things.
     """
-    return len(set(_meanings(call, dialects))) > 1
-
-
-def _meanings(call: Call, dialects: Iterable[str]) -> list[object]:
-    found = (meaning(call, dialect) for dialect in dialects)
-    return [one for one in found if one is not None]
+    return len({meaning(call, dialect) for dialect in dialects} - {None}) > 1
 
 
 @cache

@@ -73,9 +73,8 @@ def owner(path: str) -> str:
 
 
 def library_of(path: str) -> str:
-    """The library whose functions a path selects where it has none of its own:
-
-    PyTorch's for jax.nn.
+    """The library whose functions a path selects where it has none of its own: PyTorch's for
+    jax.nn.
     """
     while path not in MODULES:
         path = path.rpartition(".")[0]

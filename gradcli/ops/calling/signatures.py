@@ -145,10 +145,7 @@ def declared_signature(name: str, library: str) -> Signature | None:
 
 
 def declared_elsewhere(name: str) -> Signature | None:
-    """Return what any library calls by a name that NumPy does not have:
-
-    SciPy first, then PyTorch.
-    """
+    """Return what any library calls by a name that NumPy has not: SciPy first, then PyTorch."""
     return declared_signature(name, SCIPY) or declared_signature(name, TORCH)
 
 

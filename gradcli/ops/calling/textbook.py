@@ -89,7 +89,7 @@ def ends_at_numbers(name: str) -> bool:
     return name == MARKS["√"]
 
 
-def product_of_letters(name: str, *, after_number: bool = False) -> str | None:
+def product_of_letters(name: str, *, after_number: bool) -> str | None:
     """The product that two or three letters stand for in a book, after a number also ``xy2z``; None
     for names in use.
     """
@@ -106,9 +106,8 @@ def product_of_letters(name: str, *, after_number: bool = False) -> str | None:
 
 
 def is_before_function(name: str) -> bool:
-    """Tell whether a name is letters or calls and a function:
-
-    ``xsin``, which in front of x is x*sin(x).
+    """Tell whether a name is letters or calls and a function: ``xsin``, which in front of x is
+    x*sin(x).
     """
     if name in WORDS or len(name) > _LONGEST:
         return False

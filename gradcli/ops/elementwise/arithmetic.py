@@ -357,6 +357,12 @@ def lerp(x: Any, end: Any, weight: Any) -> Any:
     return x + weight * (end - x)
 
 
+def affine(x: Any, scale: Any, shift: Any) -> Any:
+    """x*scale + shift, of which any may be left out."""
+    scaled = x if scale is None else x * scale
+    return scaled if shift is None else scaled + shift
+
+
 def _times(product: Any, value: Any) -> Any:
     return product if value is None else product * value
 
@@ -395,7 +401,7 @@ copysign = piecewise(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the "
         "sign that y's zero has, 0 for y"),
     ),
-    carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
+    carries=lambda m, out, x, y, e, f: e + m.where(carrying.sign(m, out, y, f), 2 * m.abs(x), 0.0),
 )
 signbit = flat(
     "signbit", "x:signed", np.signbit, lambda m, x: x < 0, dtype="bool",
@@ -429,9 +435,8 @@ _LARGEST_BFLOAT16 = float.fromhex("0x1.fep127")
 
 
 def _finite(x: Any) -> Any:
-    if (
-        getattr(x, "dtype", None) is not None and x.dtype.kind == "V"
-    ):  # bfloat16, whose limits NumPy does not know
+    # bfloat16, whose limits NumPy does not know
+    if getattr(x, "dtype", None) is not None and x.dtype.kind == "V":
         return np.nan_to_num(
             x.astype(np.float32), posinf=_LARGEST_BFLOAT16, neginf=-_LARGEST_BFLOAT16
         )

@@ -51,9 +51,8 @@ def _immense_power(m: Any, x: Any, y: Any) -> Any:
 
 
 def _power_slope(out: Any, x: Any, y: Any) -> Any:
-    squared = (
-        type(x) is np.ndarray and type(y) is int and y == 2
-    )  # of arrays alone: a node has to depend on x, whose slope it is
+    # of arrays alone: a node has to depend on x, whose slope it is
+    squared = type(x) is np.ndarray and type(y) is int and y == 2
     slope = y * (x if squared else x ** (y - 1))
     return 0.0 if _is_number(y) and not y else slope
 
@@ -154,12 +153,8 @@ log1p = elementwise(
 )
 
 
-def _xlogy(m: Any, x: Any, y: Any) -> Any:
-    return m.zero if x == 0 else x * m.log(y)
-
-
 xlogy = elementwise(
-    "xlogy", "x y", OfSciPy("xlogy"), _xlogy,
+    "xlogy", "x y", OfSciPy("xlogy"), lambda m, x, y: m.zero if x == 0 else x * m.log(y),
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",

@@ -122,15 +122,11 @@ atan2 = elementwise(
 )
 
 
-def _hypot_in_jax(x: Any, y: Any) -> Any:
-    return where(logical_and(equal(x, 0), equal(y, 0)), (x + y) / 2, hypot(x, y))
-
-
 hypot: Op = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 "
-    "for both", _hypot_in_jax)),
+    "for both", lambda x, y: where(logical_and(equal(x, 0), equal(y, 0)), (x + y) / 2, hypot(x, y)))),
     doc="sqrt(x**2 + y**2), without overflow. >>> hypot(3*x, 4)", ulps=3,
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
 )

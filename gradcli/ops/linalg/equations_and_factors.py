@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import tril, triu
+from gradcli.ops.arrays.reshaping import axes_last, tril, triu
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, scatter_add, transpose
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
@@ -23,7 +23,7 @@ from gradcli.ops.linalg.matrices import (
     need_finite,
     no_info,
     nothing,
-    parts_of,
+    results_of,
     row_range,
     square,
     transpose_matrix,
@@ -175,12 +175,8 @@ def _cholesky_solve_vjp(cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -
     return back, transpose_matrix(by_factor) if upper else by_factor
 
 
-def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
-    return equations_shape(x, y, "cholesky_solve")
-
-
 @function(
-    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
+    vjp=_cholesky_solve_vjp, shape=lambda y, x, **_: equations_shape(x, y, "cholesky_solve"), saves="x out", core_dims=(2, 2),
     domain="no zeros on the diagonal of x",
 )
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
@@ -208,12 +204,6 @@ _SCIPY = ("x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b
 "upper")
 
 
-def _solve_shape(x: Shape, y: Shape) -> Shape:
-    return (
-        equations_shape(x, (*y, 1), "solve")[:-1] if len(y) == 1 else equations_shape(x, y, "solve")
-    )
-
-
 def _solve(x: Any, y: Any) -> Any:
     try:
         return np.linalg.solve(x, y[:, None])[..., 0] if np.ndim(y) == 1 else np.linalg.solve(x, y)
@@ -229,7 +219,9 @@ def _solve_vjp(cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 solve: Op = structural(
-    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
+    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp,
+    shape=lambda x, y: equations_shape(x, (*y, 1), "solve")[:-1] if len(y) == 1 else equations_shape(x, y, "solve"),
+    saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
     doc="The z with x @ z = y. >>> solve(A, b)", extended=Whole("SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
@@ -264,8 +256,8 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
     >>> tensorsolve(A, b)
     """
     if axes is not None:
-        moved = axes_of(axes, len(x.shape))
-        x = transpose(x, axes=(*(i for i in range(len(x.shape)) if i not in moved), *moved))
+        ndim = len(x.shape)
+        x = transpose(x, axes=axes_last(ndim, axes_of(axes, ndim)))
     rest = x.shape[len(y.shape) :]
     n = math.prod(rest)
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)
@@ -301,12 +293,8 @@ def _cholesky_vjp(cotangent: Any, out: Any, x: Any, upper: bool) -> Any:
     return 0.5 * transpose_matrix(solve_triangular(factor, transpose_matrix(half), upper=True))
 
 
-def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
-    return square(x, "cholesky")
-
-
 cholesky = structural(
-    "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
+    "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=lambda x, **_: square(x, "cholesky"),
     static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
     domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One "
@@ -357,9 +345,9 @@ def qr(x: Any, *, mode: Literal["reduced", "economic", "complete", "full", "r"] 
             help="use mode='reduced'",
         )
     if rows >= columns:
-        q, r = parts_of(qr_of_columns, x)
+        q, r = results_of(qr_of_columns, x)
     else:
-        q, r = parts_of(qr_of_columns, column_range(x, None, rows))
+        q, r = results_of(qr_of_columns, column_range(x, None, rows))
         r = concatenate(r, matmul(transpose_matrix(q), column_range(x, rows, None)), axis=-1)
     return r if mode == "r" else (q, r)
 
@@ -549,7 +537,7 @@ def _solved_by_factors(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
 @function(results="P: L U")
 def torch_linalg_lu(x: Any) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
-    return parts_of(lu, x)
+    return results_of(lu, x)
 
 
 @function(results="LU pivots:int32", backward="LinalgLuFactorEx")
@@ -558,7 +546,7 @@ def lu_factor(x: Any) -> Any:
 
     >>> lu_factor(A)[0]
     """
-    _, lower, upper = parts_of(lu, x)
+    _, lower, upper = results_of(lu, x)
     return _pack(lower, upper), pivots_of(x)
 
 

@@ -36,7 +36,7 @@ def need_finite(x: np.ndarray, lacks: str) -> None:
         raise EvaluationError(f"the matrix has entries that are not finite: it has {lacks}")
 
 
-def parts_of(op: Op, *operands: Any, **static: Any) -> tuple[Any, ...]:
+def results_of(op: Op, *operands: Any, **static: Any) -> tuple[Any, ...]:
     """The results of an operation that has several."""
     result = op(*operands, **static)
     return tuple(output(result, place=i) for i in range(op.outputs))
@@ -88,7 +88,7 @@ def diagonal_mask(n: int, m: int) -> Any:
     return np.eye(n, m, dtype=bool)
 
 
-def on_diagonal(vector: Any) -> Any:
+def diagonal_matrix(vector: Any) -> Any:
     n = vector.shape[-1]
     return where(diagonal_mask(n, n), as_row(vector), 0.0)
 

@@ -24,7 +24,7 @@ from gradcli.ops.linalg.matrices import (
     column_range,
     matrix,
     no_info,
-    parts_of,
+    results_of,
     row_range,
     square,
     transpose_matrix,
@@ -35,7 +35,6 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import (
     Op,
-    Shape,
     declare,
     function,
     room_for,
@@ -65,16 +64,10 @@ def _inv(x: Any, check_errors: bool) -> Any:
     return out
 
 
-def _inv_shape(x: Shape, check_errors: bool = True) -> Shape:
-    return square(x, "inv")
-
-
-def _inv_vjp(cotangent: Any, out: Any, x: Any, check_errors: bool) -> Any:
-    return -matmul(matmul(transpose_matrix(out), cotangent), transpose_matrix(out))
-
-
 @function(
-    "inv inverse", vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves="out", core_dims=(2,),
+    "inv inverse",
+    vjp=lambda cotangent, out, x, check_errors: -matmul(matmul(transpose_matrix(out), cotangent), transpose_matrix(out)),
+    forward=_inv, shape=lambda x, **_: square(x, "inv"), saves="out", core_dims=(2,),
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER),
     numpy="np.linalg.inv({0})",
 )
@@ -131,16 +124,10 @@ def adjugate(x: Any) -> Any:
     return transpose_matrix(det(_minors(x)) * _signs(x))
 
 
-def _det_shape(x: Shape) -> Shape:
-    return square(x, "det")[:-2]
-
-
-def _det_vjp(cotangent: Any, out: Any, x: Any) -> Any:
-    return as_matrix(cotangent) * transpose_matrix(adjugate(x))
-
-
 det = structural(
-    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
+    "det", "x", np.linalg.det, witness("factors.det"),
+    vjp=lambda cotangent, out, x: as_matrix(cotangent) * transpose_matrix(adjugate(x)),
+    shape=lambda x: square(x, "det")[:-2], saves="x", core_dims=(2,),
     backward="LinalgDet", extended=Whole("DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there). >>> log(det(A))",
@@ -176,7 +163,7 @@ def logdet(x: Any) -> Any:
 
     >>> logdet(X.T @ X)
     """
-    sign, size = parts_of(slogdet, x)
+    sign, size = results_of(slogdet, x)
     return where(less(sign, 0), math.nan, size)
 
 
@@ -202,7 +189,7 @@ def tensorinv(x: Any, *, ind: int = 2) -> Any:
 @function(results="sign logabsdet")
 def named_slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size."""
-    return parts_of(slogdet, x)
+    return results_of(slogdet, x)
 
 
 _A = "x|A|input"
@@ -215,13 +202,10 @@ def _matrix_exp(x: Any) -> Any:
     return np.where(finite, linalg.expm(np.where(finite, x, 0)), np.nan).astype(x.dtype)
 
 
-def _matrix_exp_vjp(cotangent: Any, out: Any, x: Any) -> Any:
-    return matrix_exp_jvp(transpose_matrix(x), cotangent)
-
-
 matrix_exp: Op = structural(
     "matrix_exp expm", "x", _matrix_exp, witness("factors.matrix_exp", work=15),
-    vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
+    vjp=lambda cotangent, out, x: matrix_exp_jvp(transpose_matrix(x), cotangent),
+    shape=lambda x: square(x, "matrix_exp"),
     saves="x", core_dims=(2,), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
 )

@@ -16,7 +16,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import diagonal, inverse, matrices_last, movedim, permute
-from gradcli.ops.arrays.shapes import getitem, reshape, stack, transpose
+from gradcli.ops.arrays.shapes import getitem, reshape, stack, vector_of
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_matrix, as_row, transpose_matrix
@@ -99,8 +99,8 @@ def dot(x: Any, y: Any) -> Any:
 @function(
     "outer ger",
     vjp=(
-        lambda cotangent, out, x, y: reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape),
-        lambda cotangent, out, x, y: reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape),
+        lambda cotangent, out, x, y: reshape(matmul(cotangent, vector_of(y)), shape=x.shape),
+        lambda cotangent, out, x, y: reshape(matmul(vector_of(x), cotangent), shape=y.shape),
     ),
     forward=np.outer, saves="x: y; y: x", shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
     ulps=1, dtype="number",
@@ -115,10 +115,6 @@ def outer(x: Any, y: Any) -> Any:
     return reshape(x, shape=(-1, 1)) * reshape(y, shape=(1, -1))
 
 
-def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
-    return tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2])
-
-
 def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
     order = matrices_last(len(x.shape), axis1, axis2)
     rows, columns = (x.shape[axis] for axis in order[-2:])
@@ -127,7 +123,9 @@ def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2:
 
 
 @function(
-    vjp=_trace_vjp, shape=_trace_shape, dtype="number", rounding="terms", ulps=4,
+    vjp=_trace_vjp,
+    shape=lambda x, offset, axis1, axis2: tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2]),
+    dtype="number", rounding="terms", ulps=4,
     numpy="np.trace({0}, {offset}, {axis1}, {axis2})", torch="torch.diagonal({0}, {offset}, {axis1}, {axis2}).sum(-1)",
 )
 def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -167,7 +165,7 @@ for _name, _multiply in (
 @function()
 def vdot(x: Any, y: Any) -> Any:
     """The inner product of all entries, in order."""
-    return dot(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)))
+    return dot(vector_of(x), vector_of(y))
 
 
 @function(torch="x, y|other, *, axis", numpy="x|x1, y|x2, axis")
@@ -206,7 +204,8 @@ def matvec(x: Any, y: Any) -> Any:
 
     >>> matvec([[1, 2, 3], [4, 5, 6]], x)
     """
-    return reshape(matmul(x, as_column(y)), shape=matmul(x, as_column(y)).shape[:-1])
+    found = matmul(x, as_column(y))
+    return reshape(found, shape=found.shape[:-1])
 
 
 @function()
@@ -446,8 +445,7 @@ def _sum_letters(x: _Named, wanted: Collection[str]) -> _Named:
 
 
 def _arrange_letters(x: _Named, letters: Iterable[str]) -> Any:
-    order = tuple(x.letters.index(letter) for letter in letters)
-    return x.array if order == tuple(range(len(order))) else transpose(x.array, axes=order)
+    return permute(x.array, tuple(map(x.letters.index, letters)))
 
 
 def _in_shape(x: Any, shape: Shape) -> Any:

@@ -16,7 +16,7 @@ from gradcli.errors import (
     ShapeError,
 )
 from gradcli.ops.arrays.reshaping import movedim
-from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.arrays.shapes import reshape, vector_of
 from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import greater, isnan, logical_and, logical_not, where
@@ -25,11 +25,11 @@ from gradcli.ops.linalg.matrices import (
     as_column,
     as_row,
     column_range,
+    diagonal_matrix,
     matrix,
     need_finite,
     nothing,
-    on_diagonal,
-    parts_of,
+    results_of,
     row_range,
     square,
     transpose_matrix,
@@ -99,7 +99,7 @@ def _differences(row: Any, column: Any) -> Any:
 def _eigh_vjp(cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> Any:
     values, vectors = output(out, place=0), output(out, place=1)
     by_values, by_vectors = cotangent
-    inner = 0.0 if by_values is None else on_diagonal(by_values)
+    inner = 0.0 if by_values is None else diagonal_matrix(by_values)
     if by_vectors is not None:
         turned = matmul(transpose_matrix(vectors), by_vectors)
         inner = inner + 0.5 * (turned - transpose_matrix(turned)) / _differences(values, values)
@@ -139,7 +139,7 @@ def _svd_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: b
         u, vh = column_range(u, None, k), row_range(vh, None, k)
         by_u = None if by_u is None else column_range(by_u, None, k)
         by_vh = None if by_vh is None else row_range(by_vh, None, k)
-    inner = 0.0 if by_s is None else on_diagonal(by_s)
+    inner = 0.0 if by_s is None else diagonal_matrix(by_s)
     if by_u is not None or by_vh is not None:
         squares = _differences(s, s) * with_unit_diagonal(as_row(s) + as_column(s))
         if by_u is not None:
@@ -189,7 +189,7 @@ def svdvals(x: Any) -> Any:
 
     >>> svdvals(A)
     """
-    return parts_of(svd, x, full_matrices=False)[1]
+    return results_of(svd, x, full_matrices=False)[1]
 
 
 @function(
@@ -202,32 +202,32 @@ def eigvalsh(x: Any, *, UPLO: Any = "L") -> Any:
 
     >>> eigvalsh(A)
     """
-    return parts_of(eigh, x, UPLO=UPLO)[0]
+    return results_of(eigh, x, UPLO=UPLO)[0]
 
 
 @function(backward="LinalgEigh", results="eigenvalues eigenvectors")
 def named_eigh(x: Any, *, UPLO: Any = "L") -> Any:
     """eigh of NumPy and PyTorch: eigenvalues in ascending order, and eigenvectors."""
-    return parts_of(eigh, x, UPLO=UPLO)
+    return results_of(eigh, x, UPLO=UPLO)
 
 
 @function()
 def scipy_eigh(x: Any, *, lower: bool = True, eigvals_only: bool = False) -> Any:
     """scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only."""
-    values, vectors = parts_of(eigh, x, UPLO="L" if lower else "U")
+    values, vectors = results_of(eigh, x, UPLO="L" if lower else "U")
     return values if eigvals_only else (values, vectors)
 
 
 @function(results="U S Vh", backward="LinalgSvd")
 def named_svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv."""
-    return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals(x)
+    return results_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals(x)
 
 
 @function(results="U S V")
 def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any, Any, Any]:
     """torch.svd: U, S and V (not transposed), reduced if some."""
-    u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv))
+    u, s, vh = results_of(svd, x, full_matrices=not (some and compute_uv))
     if not compute_uv:
         u, vh = 0.0 * u, 0.0 * vh  # of all columns, as PyTorch has it
     return u, s, transpose_matrix(vh)
@@ -376,7 +376,7 @@ def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     if ord == 2:
         ord = None
     if ord is not None and axis is None and len(x.shape) > 1:
-        found = norm(reshape(x, shape=(-1,)), ord=ord)
+        found = norm(vector_of(x), ord=ord)
         return reshape(found, shape=(1,) * len(x.shape)) if keepdims else found
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 

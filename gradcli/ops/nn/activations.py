@@ -120,17 +120,13 @@ def _softmax(x: Any, axis: Any) -> Any:
     return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 
-def _softmax_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
-    return out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True))
-
-
 def _softmax_of_entries(x: Any, axis: Any) -> Any:
     small = exp(x - max_(x, axis=axis, keepdims=True))
     return small * (1 / sum_(small, axis=axis, keepdims=True))  # of a sum that is 1 at least
 
 
 @function(
-    vjp=_softmax_vjp,
+    vjp=lambda cotangent, out, x, axis: out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),
     forward=_softmax,
     shape=kept_shape,
     saves="out",
@@ -230,9 +226,6 @@ def scaled_dot_product_attention(
     return matmul(_masked_softmax(masked), value)
 
 
-# -- Activations, entry by entry -----------------------------------------------------------------
-
-
 # -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks ---
 
 
@@ -250,10 +243,6 @@ relu = piecewise(
 )
 
 
-def _hardtanh_vjp(cotangent: Any, out: Any, x: Any, min_val: float, max_val: float) -> Any:
-    return where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent)
-
-
 @function()
 def jax_hard_tanh(x: Any) -> Any:
     """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
@@ -268,7 +257,8 @@ def _hardtanh_in_jax(x: Any, min_val: float, max_val: float) -> Any:
 
 
 @function(
-    vjp=_hardtanh_vjp, saves="x", ulps=0,
+    vjp=lambda cotangent, out, x, min_val, max_val: where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent),
+    saves="x", ulps=0,
     kinks=noted_kink("x = min_val or x = max_val", "0", Choice("1", _hardtanh_in_jax)),
 )
 def hardtanh(x: Any, *, min_val: Number = -1.0, max_val: Number = 1.0) -> Any:
@@ -301,15 +291,11 @@ def hardswish(x: Any) -> Any:
     return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
 
 
-def _leaky_vjp(cotangent: Any, out: Any, x: Any, negative_slope: float) -> Any:
-    return where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0)
-
-
-def _leaky_in_jax(x: Any, negative_slope: float) -> Any:
-    return where(less(x, 0), x * negative_slope, x)
-
-
-@function(vjp=_leaky_vjp, saves="x", kinks=noted_kink("x = 0", "negative_slope", Choice("1", _leaky_in_jax)))
+@function(
+    vjp=lambda cotangent, out, x, negative_slope: where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0),
+    saves="x",
+    kinks=noted_kink("x = 0", "negative_slope", Choice("1", lambda x, negative_slope: where(less(x, 0), x * negative_slope, x))),
+)
 def leaky_relu(x: Any, *, negative_slope: Number = 0.01) -> Any:
     """x where it is positive, negative_slope*x elsewhere.
 

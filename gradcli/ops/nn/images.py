@@ -373,8 +373,7 @@ def _convolutions(n: int) -> None:
         )
 
 
-# -- Pooling
-# -----------------------------------------------------------------------------------------
+# -- Pooling ---------------------------------------------------------------------------------------
 
 
 def _spatial_shape(name: str, x: Any, n: int) -> tuple[int, ...]:
@@ -528,8 +527,7 @@ def _pooling(n: int) -> None:
     """)
 
 
-# -- Images in other sizes
-# ---------------------------------------------------------------------------
+# -- Images in other sizes -------------------------------------------------------------------------
 
 
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
@@ -563,9 +561,8 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
     length, at = x.shape[axis], np.arange(size, dtype=float)
     step = (length - 1) / max(size - 1, 1) if corners else 1 / scale if scale else length / size
     if mode.startswith("nearest"):
-        at = ((at + 0.5 * (mode != "nearest")) * step).astype(
-            np.float32
-        )  # in single precision, as in PyTorch, so that 2.9999999 is 3
+        # in single precision, as in PyTorch, so that 2.9999999 is 3
+        at = ((at + 0.5 * (mode != "nearest")) * step).astype(np.float32)
         pairs: list[tuple[Any, Any]] = [(np.floor(at), None)]
     else:
         at = at * step if corners else (at + 0.5) * step - 0.5

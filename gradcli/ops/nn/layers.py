@@ -13,14 +13,14 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_along
 from gradcli.ops.calling.meanings import declare_class, declare_classes, refuse_classes
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.elementwise.arithmetic import square
+from gradcli.ops.elementwise.arithmetic import affine, square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import einsum, matmul
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.losses import class_labels
-from gradcli.ops.reductions.sums import mean
+from gradcli.ops.reductions.sums import deviations, mean
 from gradcli.ops.registry import (
     Number,
     declare,
@@ -41,7 +41,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(x, w, b)
     """
     product = matmul(x, swapaxes(weight, axis1=0, axis2=1) if len(weight.shape) == 2 else weight)
-    return product if bias is None else product + bias
+    return affine(product, None, bias)
 
 
 @function(torch="input1, input2, weight, bias")
@@ -51,7 +51,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     >>> bilinear(x, y, w)
     """
     product = einsum(input1, weight, input2, subscripts="...i,kij,...j->...k")
-    return product if bias is None else product + bias
+    return affine(product, None, bias)
 
 
 @function(torch="input@weight, weight, padding_idx")
@@ -79,11 +79,9 @@ def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any
 
 
 def _standardized_vjp(cotangent: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
-    scale = rsqrt(
-        mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps
-    )
+    scale = rsqrt(mean(square(deviations(x, axis)), axis=axis, keepdims=True) + eps)
     along = mean(cotangent * out, axis=axis, keepdims=True)
-    return scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along)
+    return scale * (deviations(cotangent, axis) - out * along)
 
 
 def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
@@ -94,17 +92,12 @@ def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any
 @function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounding=_standardized_rounds, public=False)
 def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     """(x - mean)/sqrt(variance + eps) over axes."""
-    apart = x - mean(x, axis=axis, keepdims=True)
+    apart = deviations(x, axis)
     return apart * rsqrt(mean(square(apart), axis=axis, keepdims=True) + eps)
 
 
 def _normalize(x: Any, axis: Any, eps: Any) -> Any:
     return (standardized if is_number(eps) else standardized.definition)(x, axis=axis, eps=eps)
-
-
-def _affine(x: Any, weight: Any, bias: Any) -> Any:
-    scaled = x if weight is None else x * weight
-    return scaled if bias is None else scaled + bias
 
 
 def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tuple[int, ...]:
@@ -161,7 +154,7 @@ def _channelwise(
     else:
         centre, spread = _by_channel(x, *running)
         found = (x - centre) * rsqrt(spread + eps)
-    return _affine(found, *_by_channel(x, *parameters))
+    return affine(found, *_by_channel(x, *parameters))
 
 
 @function(backward="NativeBatchNorm")
@@ -224,7 +217,7 @@ def layer_norm(
 
     >>> layer_norm(x, normalized_shape=(3,))
     """
-    return _affine(
+    return affine(
         _normalize(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps),
         weight,
         bias,
@@ -237,7 +230,7 @@ def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: Number =
     precision's.
     """
     axes = _last_axes("rms_norm", x, normalized_shape, weight)
-    return _affine(
+    return affine(
         x
         * rsqrt(
             mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)
@@ -261,7 +254,7 @@ def group_norm(
         )
     extent = math.prod(x.shape[1:]) // num_groups
     groups = _normalize(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
-    return _affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
+    return affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
 
 
 @function()
@@ -274,9 +267,8 @@ def local_response_norm(
         return x
     channels, before = x.shape[1], size // 2
     room_for(channels, channels)
-    behind = (
-        np.arange(channels) - np.arange(channels)[:, None] + before
-    )  # how far a channel lies behind where a window begins
+    # how far a channel lies behind where a window begins
+    behind = np.arange(channels) - np.arange(channels)[:, None] + before
     squares = reshape(square(x), shape=(x.shape[0], channels, -1))
     total = reshape(
         matmul(where((behind >= 0) & (behind < size), 1.0, 0.0), squares), shape=x.shape
@@ -297,7 +289,7 @@ _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
 
 # Each class as it is constructed, and the function that its objects are.
-declare_classes(TORCH, f"""
+declare_classes(f"""
     CrossEntropyLoss(weight, size_average, ignore_index, reduce, reduction, label_smoothing) = cross_entropy
     NLLLoss(weight, size_average, ignore_index, reduce, reduction) = nll_loss
     BCELoss(weight, {_REDUCED}) = binary_cross_entropy
@@ -359,16 +351,13 @@ declare_classes(TORCH, f"""
     UpsamplingBilinear2d(size, scale_factor) = upsample_bilinear
 """)
 for _n in (1, 2, 3):
-    declare_classes(
-        TORCH,
-        f"""
+    declare_classes(f"""
         Dropout{_n}d(p, -inplace) = dropout{_n}d
         MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode) = max_pool{_n}d
         AdaptiveAvgPool{_n}d(output_size) = adaptive_avg_pool{_n}d
         AdaptiveMaxPool{_n}d(output_size, return_indices) = adaptive_max_pool{_n}d
         AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{", divisor_override" * (_n > 1)}) = avg_pool{_n}d
-    """,
-    )
+    """)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
 for _n in (1, 2, 3):
     _twice = {"pad": 2 * _n}
@@ -383,7 +372,7 @@ for _n in (1, 2, 3):
 
 _DRAWN = "nn.{} has parameters of its own, which are drawn at random; bind them, and write"
 _ONES = "nn.{} has parameters of its own; write"
-refuse_classes(TORCH, f"""
+refuse_classes(f"""
     Linear LazyLinear: {_DRAWN} F.linear(x, weight, bias)
     Bilinear: {_DRAWN} F.bilinear(x1, x2, weight, bias)
     Conv1d LazyConv1d: {_DRAWN} F.conv1d(x, weight, bias)

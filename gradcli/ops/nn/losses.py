@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, LabelError, ShapeError
-from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, take_along
+from gradcli.ops.arrays.reshaping import at_least_1d, expand_dims
+from gradcli.ops.arrays.shapes import (
+    StaticArray,
+    broadcast_to,
+    getitem,
+    reshape,
+    shape_with,
+    take_along,
+    vector_of,
+)
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import (
@@ -27,6 +35,7 @@ from gradcli.ops.elementwise.logic import (
     minimum,
     where,
 )
+from gradcli.ops.linalg.matrices import as_row
 from gradcli.ops.nn.activations import _log_softmax, log_softmax, relu
 from gradcli.ops.reductions.cumulative import cumprod
 from gradcli.ops.reductions.sums import mean, norm, sum_
@@ -100,9 +109,8 @@ def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) ->
             f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and "
             f"{tuple(y.shape)}"
         )
-    points = reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
     others = reshape(y, shape=(*y.shape[:-2], 1, *y.shape[-2:]))
-    return _between(points - others, p)
+    return _between(as_row(x) - others, p)
 
 
 declare("""
@@ -150,8 +158,9 @@ _AT_ZERO = (noted_kink("a vector of zeros", "the length has the slope 0"),)
 
 
 def _row_norm(x: Any, p: float, axis: Any, keepdims: bool = True) -> Any:
-    row = x if x.shape else reshape(x, shape=(1,))
-    return norm(row, ord=None if p == 2 else p, axis=axis, keepdims=keepdims and bool(x.shape))
+    return norm(
+        at_least_1d(x), ord=None if p == 2 else p, axis=axis, keepdims=keepdims and bool(x.shape)
+    )
 
 
 @function(torch="x1, x2, axis, eps", kinks=_AT_ZERO)
@@ -469,7 +478,7 @@ def _class_axis(scores: Shape, labels: Shape) -> int:
     (N, ...) are.
     """
     axis = min(1, len(scores) - 1)
-    if not scores or labels != (*scores[:axis], *scores[axis + 1 :]):
+    if not scores or labels != shape_with(scores, axis):
         raise ShapeError(
             f"labels of shape {tuple(labels)} do not fit scores of shape {tuple(scores)}, with "
             "classes along axis 1"
@@ -496,7 +505,7 @@ def _by_class(axis: int, weight: Any, like: Any) -> Any:
 
 
 def _of_class(x: Any, places: Any, axis: int) -> Any:
-    return reshape(take_along(x, places, axis=axis), shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
+    return reshape(take_along(x, places, axis=axis), shape=shape_with(x.shape, axis))
 
 
 def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str) -> Shape:
@@ -528,10 +537,7 @@ def _label_nll_slope(
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    column, classes = (
-        (*input.shape[:axis], 1, *input.shape[axis + 1 :]),
-        np.arange(input.shape[axis]),
-    )
+    column, classes = shape_with(input.shape, axis, 1), np.arange(input.shape[axis])
     labels = equal(
         reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1))
     )
@@ -573,7 +579,7 @@ def _nll(
     masses = (
         1.0
         if weight is None
-        else reshape(take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=target.shape)
+        else reshape(take_along(weight, vector_of(places), axis=0), shape=target.shape)
     )
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
@@ -739,7 +745,7 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ArgumentError(f"multi_margin_loss: p must be 1 or 2, not {p}")
-    x = input if input.shape else reshape(input, shape=(1,))
+    x = at_least_1d(input)
     target = reshape(target, shape=()) if len(x.shape) == 1 and target.shape == (1,) else target
     axis, places = label_places(x, target)
     others = where(
@@ -749,9 +755,7 @@ def multi_margin_loss(
     )
     terms = others if p == 1 else others * others
     if weight is not None:
-        terms = terms * reshape(
-            take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=places.shape
-        )
+        terms = terms * reshape(take_along(weight, vector_of(places), axis=0), shape=places.shape)
     return sum_(terms, axis=axis) / x.shape[axis]
 
 
@@ -760,15 +764,14 @@ def multilabel_margin_loss(input: Any, target: Index) -> Any:
     """The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and
     classes i that are no label, over the number of classes.
     """
-    x, target = (v if v.shape else reshape(v, shape=(1,)) for v in (input, target))
+    x, target = map(at_least_1d, (input, target))
     if target.shape != x.shape or len(x.shape) > 2:
         raise ShapeError(
             f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}"
         )
     classes = x.shape[-1]
-    listed = cumprod(
-        where(greater_equal(target, 0), 1.0, 0.0), axis=-1
-    )  # up to the first negative label
+    # up to the first negative label
+    listed = cumprod(where(greater_equal(target, 0), 1.0, 0.0), axis=-1)
     labels = class_labels(
         to_int(where(equal(listed, 0), 0.0, target)), classes=classes, ignored=None
     )

@@ -162,10 +162,6 @@ def reversed_horner(c: Any, x: Any, *, axis: int = 0) -> Any:
     return concatenate(*found[::-1], axis=axis)
 
 
-def _logcumsumexp(x: Any, axis: int) -> Any:
-    return np.logaddexp.accumulate(x, axis=axis) if np.ndim(x) else x
-
-
 def _logcumsumexp_of_entries(x: Any, axis: int) -> Any:
     if not x.shape:
         return x
@@ -184,7 +180,9 @@ def _logcumsumexp_vjp(cotangent: Any, out: Any, x: Any, axis: int) -> Any:
 
 
 @function(
-    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carrying.ordered_shape, parts=_logcumsumexp_of_entries,
+    vjp=_logcumsumexp_vjp,
+    forward=lambda x, axis: np.logaddexp.accumulate(x, axis=axis) if np.ndim(x) else x,
+    shape=carrying.ordered_shape, parts=_logcumsumexp_of_entries,
     saves="x out", carries=(), ulps=8,
     rounding=carrying.running_rounds,
 )

@@ -24,7 +24,7 @@ from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import maximum
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.sums import max_, mean, min_, std, sum_
+from gradcli.ops.reductions.sums import deviations, max_, mean, min_, std, sum_
 from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
 from gradcli.ops.special.incomplete import entr
 
@@ -73,7 +73,7 @@ def cov(
     lost = (0 if bias else 1) if ddof is None else ddof
     weights = [_weights(w, samples.shape[1]) for w in (fweights, aweights) if w is not None]
     if not weights:
-        deviation = weighted = _away(samples, 1)
+        deviation = weighted = deviations(samples, 1)
         left = samples.shape[1] - lost
     else:
         w = math.prod(weights[1:], start=weights[0])
@@ -131,18 +131,14 @@ def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 # -- Statistics of scipy.stats: scores, moments, entropy of shares, correlation ------------------
 
 
-def _away(x: Any, axis: Any) -> Any:
-    return x - mean(x, axis=axis, keepdims=True)
-
-
 def _moment(x: Any, order: int, axis: Any) -> Any:
-    return mean(_away(x, axis) ** order, axis=axis)
+    return mean(deviations(x, axis) ** order, axis=axis)
 
 
 @function(public=False)
 def zscore(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
     """scipy.stats.zscore: x less its mean over its deviation."""
-    return _away(x, axis) / std(x, axis=axis, keepdims=True, ddof=ddof)
+    return deviations(x, axis) / std(x, axis=axis, keepdims=True, ddof=ddof)
 
 
 @function(public=False)
@@ -199,7 +195,7 @@ def pearsonr(x: Any, y: Any) -> Any:
             f"pearsonr needs two vectors of the same length, not the shapes {tuple(x.shape)} and "
             f"{tuple(y.shape)}"
         )
-    one, other = _away(x, None), _away(y, None)
+    one, other = deviations(x, None), deviations(y, None)
     return (sum_(one * other) / sqrt(sum_(square(one)) * sum_(square(other))),)
 
 

@@ -194,13 +194,11 @@ def reduction(
     )
 
 
-def _sum_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape)
-
-
 _total: Function = np.add.reduce
 sum_: Op = reduction(
-    "sum", _total, witness("arrays.sum_"), _sum_vjp, dtype="number",
+    "sum", _total, witness("arrays.sum_"),
+    lambda cotangent, out, x, axis, keepdims: broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),
+    dtype="number",
     doc="The sum of the entries. >>> sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     numpy=partial(reduced_text, "np.sum"),
@@ -225,12 +223,9 @@ def sum_to(x: Any, *, shape: Shape) -> Any:
     return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
 
 
-def _mean_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape)
-
-
 @function(
-    vjp=_mean_vjp, shape=reduced_shape, algebra="mean", rounding="terms", ulps=4,
+    vjp=lambda cotangent, out, x, axis, keepdims: broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),
+    shape=reduced_shape, algebra="mean", rounding="terms", ulps=4,
     refuses=pytorch.only_floats,
 )
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -244,10 +239,15 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 _with_keywords(mean, "x where?", partial(_average, "mean"))
 
 
+def deviations(x: Any, axis: Any) -> Any:
+    """x minus its mean along axes."""
+    return x - mean(x, axis=axis, keepdims=True)
+
+
 def _var_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(x.shape, axis)
     return spread(cotangent, x.shape, axis) * (
-        2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)
+        2 * deviations(x, axis) / max(difference(n, ddof), 0)
     )
 
 
@@ -267,7 +267,7 @@ def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -
 def _std_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
-    slope = (x - mean(x, axis=axis, keepdims=True)) / (max(difference(n, ddof), 0) * spread_out)
+    slope = deviations(x, axis) / (max(difference(n, ddof), 0) * spread_out)
     return spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope)
 
 
@@ -285,12 +285,9 @@ _with_keywords(var, "x where?", partial(variation, "var", False), ddof=0)
 _with_keywords(std, "x where?", partial(variation, "std", True), ddof=0)
 
 
-def _prod_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis)
-
-
 prod: Op = reduction(
-    "prod", np.prod, witness("arrays.prod"), _prod_vjp,
+    "prod", np.prod, witness("arrays.prod"),
+    lambda cotangent, out, x, axis, keepdims: spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carrying.product_of_entries, rounding=carrying.product_rounds,
     algebra="product of entries", dtype="number", extended=extended.PROD,

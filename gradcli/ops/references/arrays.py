@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-# -- Arrays of scalars as lists of their entries in order
-# --------------------------------------------
+# -- Arrays of scalars as lists of their entries in order ------------------------------------------
 
 
 Array = np.ndarray
@@ -248,11 +247,8 @@ def _columns(index: Any, shape: Sequence[int], axis: int) -> Any:
     """Return where in an array of a shape the entry of each index along an axis stands."""
     if not shape:
         return np.asarray(index, int) * 0
-    numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
-    others = numbers[
-        tuple(slice(None if a == axis % len(shape) else n) for a, n in enumerate(np.shape(index)))
-    ]
-    return np.take_along_axis(others, np.asarray(index, int), axis)
+    cut = [(None if a == axis % len(shape) else n,) for a, n in enumerate(np.shape(index))]
+    return np.take_along_axis(_numbers(shape, cut), np.asarray(index, int), axis)
 
 
 def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:

@@ -202,9 +202,8 @@ def symmetric_eigen(
     clusters = _clusters(m, m.map(sizes, values))
     _turn(m, clusters, like, v)
     for places in clusters:
-        if (
-            len(places) > 1
-        ):  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
+        # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
+        if len(places) > 1:
             m.note_approximation("eigh")
             vectors = plainly(m, v[:, places])
             values[places] = (vectors * (x @ vectors)).sum(axis=0)

@@ -106,15 +106,11 @@ gamma = elementwise(
 )
 
 
-def _lgamma_reference(m: Any, x: Any) -> Any:
-    return m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x)
-
-
 lgamma = elementwise(
     "lgamma gammaln loggamma",
     "x",
     OfSciPy("gammaln"),
-    _lgamma_reference,
+    lambda m, x: m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x),
     lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x),
     domain="x is not 0, -1, -2, ...",
@@ -186,10 +182,6 @@ def _softplus(x: Any, beta: float, threshold: float) -> Any:
     return np.where(np.greater(scaled, threshold), x, smooth / beta)[()]
 
 
-def _softplus_reference(m: Any, x: Any, beta: float, threshold: float) -> Any:
-    return x if x * beta > threshold else m.log1p(m.exp(x * beta)) / beta
-
-
 def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
     slope = sigmoid(x * beta) if beta != 1 else sigmoid(x)
     return slope if threshold == math.inf else where(greater(x * beta, threshold), 1.0, slope)
@@ -212,7 +204,7 @@ softplus: Op = piecewise(
     "softplus",
     "x beta:number",
     _softplus,
-    _softplus_reference,
+    lambda m, x, beta, threshold: x if x * beta > threshold else m.log1p(m.exp(x * beta)) / beta,
     _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
     static={"beta": 1, "threshold": math.inf},
@@ -236,9 +228,6 @@ declare("""
     torch:
         polygamma(n@x!, x)
 """)
-
-
-# -- Counting: factorials, binomial coefficients, beta, multivariate gamma, zeta -----------------
 
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
@@ -295,6 +284,9 @@ def next_order(factor: Any = 1) -> Any:
     factor.
     """
     return lambda s, function, values, orders: factor * function(*values, orders[0] + 1)
+
+
+# -- Counting: factorials, binomial coefficients, beta, multivariate gamma, zeta -----------------
 
 
 def _cancellation(m: Any, x: Any) -> Any:
@@ -381,9 +373,8 @@ def _zeta(x: Any, q: Any) -> Any:
 
 
 def _zeta_slope(x: Any, q: Any, n: int) -> Any:
-    """Entry by entry by mpmath, at as many digits as a result has zeros before it:
-
-    SciPy has none of these.
+    """Entry by entry by mpmath, at as many digits as a result has zeros before it: SciPy has none
+    of these.
     """
     from mpmath import ldexp, workprec, zeta
 

@@ -234,9 +234,6 @@ declare("""
 """)
 
 
-# -- Incomplete gamma and beta functions ---------------------------------------------------------
-
-
 # -- How a value is differentiated by a parameter in floats: an integral of the density's
 # derivative. There are none of these by a parameter again.
 
@@ -261,6 +258,9 @@ def _refuse_second(name: str) -> Function:
         raise ArgumentError(f"{name} has no second derivatives by its parameters")
 
     return refuse
+
+
+# -- Incomplete gamma and beta functions ---------------------------------------------------------
 
 
 def _gammainc(a: Any, x: Any) -> Any:

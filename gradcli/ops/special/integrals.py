@@ -276,9 +276,8 @@ def sinc(x: Any) -> Any:
 
 
 def _integral(name: str, family: str, place: int, partial: Any, doc: str, **record: Any) -> Op:
-    """A trigonometric or hyperbolic integral:
-
-    SciPy has two at once, of which the second one is of positive numbers.
+    """A trigonometric or hyperbolic integral: SciPy has two at once, of which the second one is of
+    positive numbers.
     """
     both = OfSciPy(family)
     return elementwise(

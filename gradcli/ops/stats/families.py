@@ -29,7 +29,7 @@ from gradcli.ops.constants import (
     SQRT_TWO_PI,
     exactly,
 )
-from gradcli.ops.elementwise.arithmetic import abs_, floor, square
+from gradcli.ops.elementwise.arithmetic import abs_, affine, floor, square
 from gradcli.ops.elementwise.exponential import (
     exp,
     exp_square,
@@ -175,9 +175,8 @@ class Family:
             mirrored = self._formula(_MIRRORED[name])
             return lambda z, *shapes: mirrored(-z, *shapes)
         source, after = _FOLLOWS.get(name) or (f"log{name}", exp)
-        if (
-            name not in _FOLLOWS and source not in self._functions
-        ):  # a tail, of the other one's logarithm
+        # a tail, of the other one's logarithm
+        if name not in _FOLLOWS and source not in self._functions:
             source, after = f"log{_MIRRORED[name]}", lambda logarithm: -expm1(logarithm)
         start = self._formula(source)
         return lambda *operands: after(start(*operands))
@@ -194,9 +193,8 @@ class Family:
             if of_numbers
             else self._density
         )
-        tells = (
-            name == "logpdf" and self._low is None and self._high is None
-        )  # that the scale is none: by its logarithm
+        # that the scale is none: by its logarithm
+        tells = name == "logpdf" and self._low is None and self._high is None
 
         def body(*operands: Any) -> Any:
             *given, loc, scale = (*operands, None) if self._discrete else operands
@@ -222,9 +220,8 @@ class Family:
         low, high = self._support(shapes)
         outside = [] if low is None else [less(z, low)]
         outside += [] if high is None else [greater(z, high)]
-        if (
-            self._discrete and loc is not None
-        ):  # k is whole, but not so what is left of it after loc
+        # k is whole, but not so what is left of it after loc
+        if self._discrete and loc is not None:
             outside += [logical_not(equal(floor(z), z))]
         value, logarithmic = formula(z, *shapes), name.startswith("log")
         if scale is not None:
@@ -252,13 +249,13 @@ class Family:
         self, name: str, formula: Function, loc: Any, scale: Any, q: Any, *shapes: Any
     ) -> Any:
         return where(
-            logical_or(less(q, 0), greater(q, 1)), NAN, _spread(formula(q, *shapes), loc, scale)
+            logical_or(less(q, 0), greater(q, 1)), NAN, affine(formula(q, *shapes), scale, loc)
         )
 
     def _moment(self, name: str, formula: Function, loc: Any, scale: Any, *shapes: Any) -> Any:
         value = formula(*shapes)
         if name == "mean":
-            return _spread(value, loc, scale)
+            return affine(value, scale, loc)
         if scale is not None:
             value = value + log(scale)
         return value if loc is None else value + 0 * loc  # which has a shape
@@ -267,11 +264,6 @@ class Family:
 def _standardize(x: Any, loc: Any, scale: Any) -> Any:
     moved = x if loc is None else x - loc
     return moved if scale is None else moved / scale
-
-
-def _spread(z: Any, loc: Any, scale: Any) -> Any:
-    scaled = z if scale is None else z * scale
-    return scaled if loc is None else scaled + loc
 
 
 # -- Distributions of whole numbers: their probabilities are differentiated by their parameters,
@@ -603,7 +595,7 @@ for _each, _operands, _body in (
 ):
     declare_divergence(_each, _operands, _body)
 
-refuse_classes(TORCH, """
+refuse_classes("""
     Independent: distributions.{} is not supported; sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)
     TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart LKJCholesky \
 ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto: distributions.{} is not supported; write its log-density as a formula
@@ -778,13 +770,12 @@ def _information(probs: Any, logits: Any) -> Any:
     return -sum_(_shares(probs, logits) * _log_shares(probs, logits), axis=-1)
 
 
-def _categoricals(p: Any, logits: Any, q: Any, others: Any) -> Any:
-    return sum_(_shares(p, logits) * (_log_shares(p, logits) - _log_shares(q, others)), axis=-1)
-
-
 declare_family(
     TORCH, "Categorical", "probs?, logits?",
     {"log_prob": _categorical, "entropy": _information, "probs": _shares, "logits": _log_shares},
     ignored="-validate_args", properties="probs logits", first="x:index",
 )
-declare_divergence("Categorical", "probs? logits?", _categoricals)
+declare_divergence(
+    "Categorical", "probs? logits?",
+    lambda p, logits, q, others: sum_(_shares(p, logits) * (_log_shares(p, logits) - _log_shares(q, others)), axis=-1),
+)

@@ -1,4 +1,4 @@
-/* What texts of operations in C call (`Text.c`), alike for both types of numbers: `real` is one, `g_bits` whole numbers of its size. */
+/* What texts of operations in C call (`Op.c`), alike for both types of numbers: `real` is one, `g_bits` whole numbers of its size. */
 
 #define G_INLINE static inline __attribute__((always_inline)) /* a loop that calls a function takes entries one by one */
 

@@ -90,9 +90,8 @@ def _wide(kind: Kind) -> tuple[str, ...]:
     """
     found = ["-fno-plt"]
     if kind == "gcc":
-        found.append(
-            "--param=vect-epilogues-nomask=0"
-        )  # the ends of loops by functions of the same vectors, as all entries (double.h)
+        # the ends of loops by functions of the same vectors, as all entries (double.h)
+        found.append("--param=vect-epilogues-nomask=0")
     if _x86():
         found.append("-mprefer-vector-width=512")
     if kind == "clang" and _has_libmvec():
@@ -230,8 +229,7 @@ def library(source: str) -> ctypes.CDLL:
         ) from None
 
 
-# -- finding one
-# ---------------------------------------------------------------------------------------------------------
+# -- finding one -----------------------------------------------------------------------------------
 
 
 @cache
@@ -307,16 +305,14 @@ def _advice() -> str:
     return f"{words}, or name a compiler in CC"
 
 
-# -- compiling
-# -----------------------------------------------------------------------------------------------------------
+# -- compiling -------------------------------------------------------------------------------------
 
 _loaded: dict[str, ctypes.CDLL] = {}
 _failed: dict[str, str] = {}
 _locks: dict[str, Lock] = {}  # of what is being compiled
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        after_in_child=_locks.clear
-    )  # threads do not live on in a forked process, but what they hold would
+    # threads do not live on in a forked process, but what they hold would
+    os.register_at_fork(after_in_child=_locks.clear)
 
 
 def _library(compiler: Compiler, source: str) -> ctypes.CDLL:

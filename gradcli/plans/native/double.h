@@ -1,5 +1,5 @@
 /* The functions for float64, without branches, so that loops run in vector registers. NaN, infinities and signs of zeros are NumPy's, errors
-   within the bounds of records (`Accuracy.ulps`). What functions of one argument have in common is written alike: compilers make it once.
+   within the bounds of records (`Op.ulps`). What functions of one argument have in common is written alike: compilers make it once.
    Minimax polynomials are by Remez's algorithm. Exponentials and log(1 + s) are faster here than the C library's, or shared. */
 
 #if defined(__has_include)

@@ -20,7 +20,7 @@ from gradcli.ops.text import number_in_c
 from gradcli.plans.index_form import Axes, Axis, Item, fold_of
 from gradcli.plans.native.compiler import library
 from gradcli.plans.nests import Layout, Nest, Stage
-from gradcli.plans.threads import together
+from gradcli.plans.threads import run_chunks
 
 # -- Text of C inside of a nest: lines, names of arrays and values, and where entries lie ---------
 
@@ -28,9 +28,8 @@ from gradcli.plans.threads import together
 _SHUFFLED = (2, 4)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
-Key = (
-    tuple[Item, tuple[int, ...]] | str
-)  # a value: of an item at places, or of an entry of an array
+# a value: of an item at places, or of an entry of an array
+Key = tuple[Item, tuple[int, ...]] | str
 
 
 class Body:
@@ -56,8 +55,7 @@ class Body:
         self._depth = 1
         self._last = 0
 
-    # -- lines
-    # ----------------------------------------------------------------------------------------------------
+    # -- lines -------------------------------------------------------------------------------------
 
     def add(self, line: str) -> None:
         self.lines.append("  " * self._depth + line)
@@ -74,8 +72,7 @@ class Body:
         self._last += 1
         return f"{letter}{self._last}"
 
-    # -- indices
-    # --------------------------------------------------------------------------------------------------
+    # -- indices -----------------------------------------------------------------------------------
 
     def slots(self, axes: Sequence[Axis]) -> Iterator[dict[Axis, int]]:
         """All places along those of some axes that are written out."""
@@ -83,8 +80,8 @@ class Body:
         for along in itertools.product(*(range(axis.extent) for axis in short)):
             yield dict(zip(short, along, strict=True))
 
-    def key(self, axes: Sequence[Axis], slot: Slot) -> tuple[int, ...]:
-        return tuple(slot[axis] for axis in axes if axis in self.layout.written_out)
+    def key(self, item: Item, slot: Slot) -> tuple[Item, tuple[int, ...]]:
+        return item, tuple(slot[axis] for axis in item.axes if axis in self.layout.written_out)
 
     def _index(self, axis: Axis, slot: Slot) -> str:
         if axis is self.nest.outer:
@@ -127,7 +124,7 @@ class Body:
         return f"d{stride}"
 
     def buffer(self, item: Item, slot: Slot) -> str:
-        name = self.buffers[item, self.key(item.axes, slot)]
+        name = self.buffers[self.key(item, slot)]
         axes = self.looped_axes(item.axes)
         terms = []
         stride = 1
@@ -139,8 +136,7 @@ class Body:
             stride *= axis.extent
         return f"{name}[{' + '.join(reversed(terms))}]"
 
-    # -- values
-    # ---------------------------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
 
     def value(self, item: Item, slot: Slot) -> str:
         """An item's value in the loops that are open: a name or a number."""
@@ -153,7 +149,7 @@ class Body:
             )
         if item in self.nest.given or item.what == "read":
             return self._read(item, slot)
-        return self.names.get((item, self.key(item.axes, slot))) or self.buffer(item, slot)
+        return self.names.get(self.key(item, slot)) or self.buffer(item, slot)
 
     def _read(self, item: Item, slot: Slot) -> str:
         if item.what == "read":
@@ -223,8 +219,10 @@ class Sum:
             self.body.add(f"{kind} {name} = {self.fold.start};")
         return names
 
-    def _join(self, one: str, other: str) -> str:
-        return self.fold.joined.format(one, f"({other})" if " " in other else other)
+    def _join(self, target: str, text: str) -> None:
+        """Fold what a text says into a target."""
+        joined = self.fold.joined.format(target, f"({text})" if " " in text else text)
+        self.body.add(f"{target} = {joined};")
 
     def begin_block(self) -> None:
         if self.is_total and self.is_number:
@@ -241,7 +239,7 @@ class Sum:
             body.layout.block if body.is_blocked else 1
         )
         for slot in self.slots:
-            name = body.buffers[self.item, body.key(self.item.axes, slot)]
+            name = body.buffers[body.key(self.item, slot)]
             body.add(f"for (int k = 0; k < {size}; ++k) {name}[k] = {self.fold.start};")
 
     def begin_lane(self) -> None:
@@ -259,8 +257,7 @@ class Sum:
         for place, slot in enumerate(self.slots):
             text = self.body.fold_axes(self.item, slot)
             if not self.folds_lane:
-                target = self._target(place, slot)
-                self.body.add(f"{target} = {self._join(target, text)};")
+                self._join(self._target(place, slot), text)
             elif self.nans:
                 sign = ">" if self.fold is LARGEST else "<"
                 value, lane = self.body.new("v"), self.lanes[place]
@@ -268,7 +265,7 @@ class Sum:
                 self.body.add(f"{lane} = {value} {sign} {lane} ? {value} : {lane};")
                 self.body.add(f"{self.nans[place]} |= {value} != {value};")
             else:
-                self.body.add(f"{self.lanes[place]} = {self._join(self.lanes[place], text)};")
+                self._join(self.lanes[place], text)
 
     def end_lane(self) -> None:
         if not self.folds_lane:
@@ -278,8 +275,7 @@ class Sum:
             if self.nans:
                 self.body.add(f'if ({self.nans[place]}) {lane} = __builtin_nan("");')
             if self.is_total or self.rest:
-                target = self._target(place, slot)
-                self.body.add(f"{target} = {self._join(target, lane)};")
+                self._join(self._target(place, slot), lane)
             elif not self.is_number:
                 self.body.add(f"{self._target(place, slot)} = {lane};")
         if not self.is_total and not self.rest and self.is_number:
@@ -297,7 +293,7 @@ class Sum:
         if self.is_total:
             return
         for place, slot in enumerate(self.slots):
-            key = self.item, self.body.key(self.item.axes, slot)
+            key = self.body.key(self.item, slot)
             if self.is_number:
                 self.body.names[key] = self.sums[place]
 
@@ -305,8 +301,7 @@ class Sum:
         if self.is_total and self.is_number:
             node, view = self.body.totals[self.item]
             for place, slot in enumerate(self.slots):
-                target = self.body.entry(node, view.places, slot)
-                self.body.add(f"{target} = {self._join(target, self.sums[place])};")
+                self._join(self.body.entry(node, view.places, slot), self.sums[place])
 
 
 # -- Writing a nest of loops as a function of C --------------------------------------------------
@@ -360,8 +355,7 @@ class NestWriter(Body):
         ]
         return "\n".join([f"int {self.function}({_PARAMETERS}) {{", *self.lines, "}"])
 
-    # -- arrays
-    # ---------------------------------------------------------------------------------------------------
+    # -- arrays ------------------------------------------------------------------------------------
 
     def _head(self) -> None:
         place = 0
@@ -396,7 +390,7 @@ class NestWriter(Body):
             size = math.prod(axis.extent for axis in self.looped_axes(item.axes))
             size *= self.layout.block if self.is_blocked else 1
             for slot in self.slots(item.axes):
-                name = self.buffers[item, self.key(item.axes, slot)] = self.new("b")
+                name = self.buffers[self.key(item, slot)] = self.new("b")
                 declared.append(("_Bool" if item.kind == BOOL else "real", name, size))
         begins = _places([_ENTRY * size for _, _, size in declared])
         self.has_memory = bool(declared)
@@ -411,7 +405,7 @@ class NestWriter(Body):
         out.
         """
         for slot in self.slots(item.axes):
-            key = item, self.key(item.axes, slot)
+            key = self.key(item, slot)
             if item.what == "fold":
                 text = self.fold_axes(item, slot)
             elif item.op is None:
@@ -432,8 +426,7 @@ class NestWriter(Body):
                 self.add(f"{self._check} += {name};")
                 self.checks_inside = True
 
-    # -- stages
-    # ---------------------------------------------------------------------------------------------------
+    # -- stages ------------------------------------------------------------------------------------
 
     def _stage(self, stage: Stage, sums: Sequence[Sum]) -> None:
         for sum_ in sums:
@@ -555,7 +548,7 @@ class CompiledNest:
                 raise MemoryError
 
         # each chunk has totals of its own, also where one thread does all
-        together(run, self.slices, self.chunk, self.threads if self.is_shared else 1)
+        run_chunks(run, self.slices, self.chunk, self.threads if self.is_shared else 1)
         checks.append(np.add.reduce(sums))
         return [
             fold.reduce(total, axis=0).astype(self.dtype)

@@ -1,4 +1,4 @@
-/* The same for doubles. */
+/* Further functions, of doubles alone. */
 
 
 static double remainder_of(double x, double y) { /* with the sign of y, as NumPy's */

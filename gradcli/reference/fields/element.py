@@ -310,9 +310,8 @@ class Element:
         field, p, q = self.field, self.q, self.p
         for i in reversed(field.related):
             generator, least = field.generators[i], min(exponents[i] for exponents in q.monoms())
-            if (
-                least and generator.positive and generator.relation is not None
-            ):  # 1/g is g**(n - 1) over what g**n is
+            # 1/g is g**(n - 1) over what g**n is
+            if least and generator.positive and generator.relation is not None:
                 order, value = generator.relation
                 times = -(-least // order)
                 p = field.product(p, field.symbols[i] ** (times * order - least))

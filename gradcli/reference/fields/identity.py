@@ -37,9 +37,8 @@ class _Scalars(Tracing):
 
     def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
         if op.kind == "flat":
-            raise Unsupported(
-                "a function that jumps"
-            )  # equality is proved but for single points, across which others are continuous
+            # equality is proved but for single points, across which others are continuous
+            raise Unsupported("a function that jumps")
         if op.kind == "piecewise" and (static or op.symbolic is None):
             return op.reference(self, *given, **static)
         if op.algebra == "composed" and op.definition is not None and op.kind == "smooth":

@@ -23,7 +23,7 @@ from gradcli.reference.ranges.intervals import (
     EVERYTHING,
     JUMP,
     KINK,
-    ONE,
+    NOUGHT,
     POLE,
     ZERO,
     Box,
@@ -146,8 +146,8 @@ class Cell:
         one convex set is 0 on all of it, or hardly anywhere, and not where it is not at a point.
         """
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
-        divisors = [f for b in inner for f in b.factors if f.divides]
-        if divisors or not all(c.analytic for c in self.order):
+        divides = any(f.divides for b in inner for f in b.factors)
+        if divides or not all(c.analytic for c in self.order):
             return False
         x, events = self.cells.somewhere.value(self)
         return x is not None and not events and 0 not in x
@@ -185,8 +185,7 @@ class Cell:
         if not above or root.low not in at.box[min(base.leaves)]:
             return None
         there = Evaluation(self.cells, at.box.with_side(min(base.leaves), root), limits=False)
-        zeros = [there.value(part).interval for part in above[:-1]]
-        if not all(x is not None and x.is_zero for x in zeros):
+        if any(there.value(part).interval != NOUGHT for part in above[:-1]):
             return None
         here = Evaluation(self.cells, at.box, limits=False)
         values = [here.value(part) for part in above]
@@ -285,7 +284,7 @@ class Product(Cell):
             events |= {Event(DOMAIN, self)}
         if any(outside):
             return Value(None, events)
-        natural = prod((x**f.exponent for f, x in operands), start=Interval(ONE, ONE))
+        natural = prod((x**f.exponent for f, x in operands), start=Interval.of(fmpq(1)))
         total: Interval | None = natural & self._by_share(at)
         divisors = [x for f, x in operands if f.divides and 0 in x]
         if divisors:  # where a numerator may vanish, too, there may be no pole
@@ -420,10 +419,10 @@ class Choice(Cell):
         """The kind of event where one result turns into the other; DOMAIN of an unknown gap."""
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
         there = at.narrow(self.off, EQUAL)
-        x = there.value(apart).interval if there else Interval(ZERO, ZERO)
+        x = there.value(apart).interval if there else NOUGHT
         if x is None or not x.is_finite:
             return DOMAIN
-        return JUMP if not x.is_zero else KINK if len(self.thick) > 1 else None
+        return JUMP if x != NOUGHT else KINK if len(self.thick) > 1 else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.rebuilt(found, ANY - EQUAL if self.off.is_thin else ANY)

@@ -71,10 +71,6 @@ class Interval:
     def is_point(self) -> bool:
         return bool(self.low == self.high)
 
-    @property
-    def is_zero(self) -> bool:
-        return bool(self.low == 0 == self.high)
-
     def __contains__(self, x: arb | int) -> bool:
         return bool(self.low <= x <= self.high)
 
@@ -145,7 +141,7 @@ class Interval:
         return [p for digits in range(17) if arb(p := round(m, digits)) in self] or [m]
 
 
-EVERYTHING = Interval(-INFINITE, INFINITE)
+EVERYTHING, NOUGHT = Interval(-INFINITE, INFINITE), Interval(ZERO, ZERO)
 
 
 def below(x: arb) -> float:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 from flint import arb, fmpq
@@ -45,8 +45,6 @@ _MOST_CHOICES = 5  # of a function, for each of which it has twice as many branc
 
 _SERIAL = attrgetter("serial")
 
-Made = TypeVar("Made", bound=Cell)
-
 
 class Parting(Unsupported):
     """The sign of a cell that varies, and that has to be decided."""
@@ -65,7 +63,7 @@ class Cells(Algebra):
 
     def __init__(self, box: Box) -> None:
         self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
-        self._made: dict[Any, Any] = {}
+        self._once: Callable[..., Cell] = cache(lambda make, *parts: make(self, *parts))
         self.all: list[Cell] = []
         self.zero, self.one = self.number(fmpq(0)), self.number(fmpq(1))
         self.work, self.whole = 0, Evaluation(self, box)
@@ -75,12 +73,6 @@ class Cells(Algebra):
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
         self._infinite = {self.of(math.inf): 1, self.of(-math.inf): -1}
-
-    def _once(self, make: type[Made], *parts: Any) -> Made:
-        if (make, *parts) not in self._made:
-            self._made[make, *parts] = make(self, *parts)
-        found: Made = self._made[make, *parts]
-        return found
 
     def of(self, x: Any) -> Cell:
         """A cell as it is, a number exactly."""
@@ -97,7 +89,7 @@ class Cells(Algebra):
     def number(self, value: fmpq) -> Cell:
         return self._once(Sum, value)
 
-    def leaf(self, place: int) -> Leaf:
+    def leaf(self, place: int) -> Cell:
         return self._once(Leaf, place)
 
     def call(self, name: str, function: Any, *args: Cell) -> Cell:

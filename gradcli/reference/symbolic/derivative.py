@@ -32,9 +32,8 @@ from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, s
 from gradcli.reference.tape import ReferenceTape, exact_array
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
-_FINEST = (
-    64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
-)
+# the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
+_FINEST = 64
 
 
 class _Symbols(Tracing):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.graph.sweep import Parts, contributions, depending, scale_guarded, sweep
+from gradcli.graph.sweep import Parts, contributions, scale_guarded, sweep, varied_nodes
 from gradcli.ops.arrays.shapes import transpose
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
@@ -29,7 +28,7 @@ from gradcli.tensors.core.levels import (
     physical,
     rewrap,
 )
-from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
+from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn_once
 from gradcli.tensors.core.node import Node, Watch, check_backward, torch_name, watch_pull
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
@@ -43,7 +42,7 @@ _watch = attrgetter("watch")
 def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
     for hook in list(watch.hooks.values()):
-        given = as_tensor(cotangent)
+        given = tensor_or_none(cotangent)
         replaced = hook(given)
         if replaced is not None:
             if not isinstance(replaced, Tensor):
@@ -61,7 +60,7 @@ def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     return cotangent
 
 
-def as_tensor(part: Any) -> Any:
+def tensor_or_none(part: Any) -> Any:
     return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
 
 
@@ -122,12 +121,12 @@ def run(
             state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds)
         )
         anomaly = state.anomaly
-    needed = set(order) if targets is None else depending(order, targets)
+    needed = set(order) if targets is None else varied_nodes(order, targets)
     if any(map(_watch, order)):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
-        seeds = [*map(as_tensor, seeds)]
+        seeds = [*map(tensor_or_none, seeds)]
     elif not usual:
         seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
     asked: Any = () if targets is None or accumulate else targets
@@ -165,9 +164,8 @@ def run(
                 node.saved = FREED
         kind = node.dtype
         if tensors:
-            set_constants(
-                None if op.always else kind[0] if isinstance(kind, tuple) else kind
-            )  # a user's rule has its own
+            # a user's rule has its own
+            set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)
             if op is not output:  # one of several results keeps nothing
                 values = saved_tensors(node, values)
         if (
@@ -184,9 +182,8 @@ def run(
                 node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded
             )
             parts = narrow_parts(wide, node.operands) if wide else wide
-        if (
-            not parts or op.kind == "flat"
-        ):  # nothing that depends on the operands: zeros, if nothing else arrives
+        # nothing that depends on the operands: zeros, if nothing else arrives
+        if not parts or op.kind == "flat":
             parts = [
                 np.zeros(operand.shape, operand.dtype)
                 if operand is not None and want and operand not in adjoints
@@ -297,7 +294,9 @@ def of_batch(
                 "them; take it by torch.func.grad, which gives "
                 "each example its own"
             )
-    given = [all_along(as_tensor(seed), levels_of([y])) for y, seed in zip(ys, seeds, strict=True)]
+    given = [
+        all_along(tensor_or_none(seed), levels_of([y])) for y, seed in zip(ys, seeds, strict=True)
+    ]
     found = products([*map(physical, ys)], [*map(physical, xs)], given, retain, create_graph)
     return [_examples(part, levels_of([x])) for x, part in zip(xs, found, strict=True)]
 
@@ -330,7 +329,7 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
-    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    outputs = _sequence(tensors)
     if inputs is not None:
         inputs = _sequence(inputs)
         if not inputs:
@@ -340,11 +339,11 @@ def backward(
                 x.retain_grad()
     roots, seeds = _roots(outputs, grad_tensors, create_graph)
     if create_graph:
-        _warn_of_cycles()
+        warn_once(_CYCLE)
     create_graph = create_graph or state.forward
     targets = None if inputs is None else {x.gradient_node() for x in inputs}
     seeds = [
-        in_front(as_tensor(s), y.levels, full=True) if isinstance(y, Batched) else s
+        in_front(tensor_or_none(s), y.levels, full=True) if isinstance(y, Batched) else s
         for y, s in zip(outputs, seeds, strict=True)
     ]
     run(
@@ -423,12 +422,6 @@ def grad(
     return tuple(results)
 
 
-@cache
-def _warn_of_cycles() -> None:
-    """Once, as PyTorch."""
-    warn(_CYCLE)
-
-
 def products(
     ys: Sequence[Tensor],
     xs: Sequence[Tensor],
@@ -489,7 +482,7 @@ def _roots(
             )
         roots.append(root)
         seeds.append(seed)
-    return roots, [*map(as_tensor, seeds)] if create_graph else seeds
+    return roots, [*map(tensor_or_none, seeds)] if create_graph else seeds
 
 
 def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:

@@ -19,6 +19,10 @@ from gradcli.tensors.core.modes import device, state, warn_once
 FLOATS = "fV"  # NumPy's kinds of those that tensors hold: bfloat16 is none of its own
 
 
+NAMES: dict[str, dtype] = {}  # PyTorch's, of all that tensors hold
+_BY_NUMPY: dict[np.dtype[Any], dtype] = {}
+
+
 class dtype:
     """The type of a tensor's entries: prints as ``torch.float32``."""
 
@@ -31,6 +35,8 @@ class dtype:
         self.name, self.tensor_type = name, tensor_type
         if numpy is not None:
             self.numpy = np.dtype(numpy)
+            _BY_NUMPY[self.numpy] = self
+        NAMES[name] = self
         self.is_floating_point = numpy is None or self.numpy.kind == "f"
 
     def __getattr__(self, name: str) -> Any:
@@ -75,22 +81,7 @@ uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
 uint64 = dtype("uint64", np.uint64, "UInt64Tensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
-_EVERY = (
-    float16,
-    bfloat16,
-    float32,
-    float64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    int8,
-    int16,
-    int32,
-    int64,
-    bool_,
-)
-NAMES = {d.name: d for d in _EVERY} | {
+NAMES |= {
     "half": float16,
     "float": float32,
     "double": float64,
@@ -98,7 +89,6 @@ NAMES = {d.name: d for d in _EVERY} | {
     "int": int32,
     "long": int64,
 }
-_BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in _EVERY if d is not bfloat16}
 
 
 def _dtype_named(name: str) -> dtype:
@@ -260,18 +250,13 @@ def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
     if x != y and (x in _BARE or y in _BARE):
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{_named_of(x)} and {_named_of(y)}"
+            f"{of_numpy(x).in_messages} and {of_numpy(y).in_messages}"
         )
     return np.promote_types(x, y)
 
 
-_BARE = frozenset(
-    {uint16.numpy, uint32.numpy, uint64.numpy}
-)  # whole numbers that no others are promoted to
-
-
-def _named_of(numpy: np.dtype[Any]) -> str:
-    return of_numpy(numpy).tensor_type.removesuffix("Tensor")
+# whole numbers that no others are promoted to
+_BARE = frozenset({uint16.numpy, uint32.numpy, uint64.numpy})
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
@@ -299,9 +284,7 @@ def is_half(kind: np.dtype[Any]) -> bool:
 
 def holds_halves(kinds: Any) -> bool:
     """Return whether a result is of such floats, or one of several."""
-    if isinstance(kinds, tuple):
-        return any(map(is_half, kinds))
-    return kinds.itemsize == 2 and kinds.kind in FLOATS
+    return any(map(is_half, kinds)) if isinstance(kinds, tuple) else is_half(kinds)
 
 
 def widen(value: Any) -> Any:
@@ -377,8 +360,7 @@ class Entries(Operand):
     name: str | None = None
     is_cpu = True
 
-    # -- what they are
-    # ----------------------------------------------------------------------------------------
+    # -- what they are -----------------------------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -408,8 +390,7 @@ class Entries(Operand):
     def nbytes(self) -> int:
         return self.array.size * self.array.itemsize
 
-    # -- as numbers
-    # --------------------------------------------------------------------------------------------
+    # -- as numbers --------------------------------------------------------------------------------
 
     def item(self) -> Any:
         if self.array.size != 1:
@@ -520,9 +501,8 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub" and not is_bfloat16(array.dtype):
-        error = (
-            RuntimeError if array.dtype.kind == "O" else TypeError
-        )  # as PyTorch, of what it knows no dtype of
+        # as PyTorch, of what it knows no dtype of
+        error = RuntimeError if array.dtype.kind == "O" else TypeError
         raise error(
             f"tensors hold real numbers of at most 64 bits and booleans, not {array.dtype}: "
             f"{data!r:.40}"

@@ -1,4 +1,7 @@
-"""Tensors of other things, of other dtypes, and in memory of their own."""
+"""Writing into tensors: in-place operations, subscripts, and what becomes of views.
+
+Beside it are tensors of other things, of other dtypes, and in memory of their own.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,16 @@ from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
+from gradcli.ops.text import runs_backwards
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, array_of
 from gradcli.tensors.core.levels import (
     Batched,
     NotBatchedError,
-    batched_in,
     in_front,
     levels_of,
+    listed_tensors,
     memory_of,
     one_by_one,
     physical,
@@ -58,9 +62,8 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
-    return follow(
-        result, clone, x, {}, "ToCopyBackward0"
-    )  # contributions are cast to the operand's dtype by the sweep
+    # contributions are cast to the operand's dtype by the sweep
+    return follow(result, clone, x, {}, "ToCopyBackward0")
 
 
 def follow(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str) -> Tensor:
@@ -123,9 +126,8 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    if (
-        x._view is not None and x.node is not None and state.recording
-    ):  # who watches the node that it had does not see this
+    # who watches the node that it had does not see this
+    if x._view is not None and x.node is not None and state.recording:
         now.node = node_from_base(x)
     if state.recorder is not None:
         state.recorder.rename(now, x)
@@ -250,9 +252,8 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
         check_places(x)
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
-    if (
-        old.requires_grad and state.recording and not result.requires_grad
-    ):  # nothing flows through, and the graph says so
+    # nothing flows through, and the graph says so
+    if old.requires_grad and state.recording and not result.requires_grad:
         result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
     return assign(x, result)
 
@@ -343,7 +344,7 @@ class Subscript:
             elif isinstance(part, StaticArray) and part.array.dtype.kind == "b":
                 place += [_ALL] * part.array.ndim if part.array.ndim else [None]
                 chosen.append(part if part.array.ndim else StaticArray(np.arange(int(part.array))))
-            elif isinstance(part, StaticArray) or _runs_backwards(part):
+            elif isinstance(part, StaticArray) or runs_backwards(part):
                 place.append(_ALL)
                 chosen.append(part)
             else:
@@ -372,7 +373,7 @@ class Subscript:
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view, unless arrays choose them."""
     if state.batch_levels and levels_of(
-        batched_in(list(index) if isinstance(index, tuple) else index)
+        listed_tensors(list(index) if isinstance(index, tuple) else index)
     ):
         places = index if isinstance(index, tuple) else (index,)
         parts: Tensor = one_by_one(
@@ -428,10 +429,6 @@ def _axes_taken(part: Any) -> int:
     return part.array.ndim if isinstance(part, StaticArray) and part.array.dtype.kind == "b" else 1
 
 
-def _runs_backwards(part: Any) -> bool:
-    return isinstance(part, tuple) and part[2] is not None and part[2] < 0
-
-
 def _part(part: Any) -> Any:
     if part is None or part is ...:
         return part
@@ -440,9 +437,8 @@ def _part(part: Any) -> Any:
             None if bound is None else operator.index(bound)
             for bound in (part.start, part.stop, part.step)
         )
-        if bounds[2] == 0 or (
-            _runs_backwards(bounds) and state.recorder is None
-        ):  # a function that is read may be NumPy's
+        # a function that is read may be NumPy's
+        if bounds[2] == 0 or (runs_backwards(bounds) and state.recorder is None):
             raise ValueError("step must be greater than zero")
         return bounds
     if isinstance(part, (bool, np.bool_)):
@@ -490,15 +486,14 @@ def _no_entry(index: Any, error: Exception) -> IndexError:
     return IndexError("index is out of bounds for dimension with size 0" if empty else said)
 
 
-# -- ``x[index] = value``: what an index chooses is written to
-# ---------------------------------------
+# -- ``x[index] = value``: what an index chooses is written to -------------------------------------
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``; at ``False`` there is nothing to write to."""
     if index is False:
         return
-    if state.batch_levels and levels_of(batched_in((x, index, value))):
+    if state.batch_levels and levels_of(listed_tensors((x, index, value))):
         _write_batch(x, index, value)
         return
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
@@ -528,7 +523,7 @@ def mismatch(x: Tensor, new: Tensor) -> str:
 
 def _write_batch(x: Tensor, index: Any, value: Any) -> None:
     """Into one example after the other."""
-    level = levels_of(batched_in((x, index, value)))[-1]
+    level = levels_of(listed_tensors((x, index, value)))[-1]
     if level not in levels_of([x]):
         raise NotBatchedError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
     check_places(x)

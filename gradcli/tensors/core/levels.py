@@ -205,8 +205,7 @@ def all_along(x: Any, levels: Levels) -> Any:
     return x
 
 
-# -- one example after the other
-# --------------------------------------------------------------------------------
+# -- one example after the other -------------------------------------------------------------------
 
 
 def one_by_one(
@@ -216,27 +215,26 @@ def one_by_one(
     results as one batch.
     """
     level = levels_in(arguments, keywords)[-1]
-    results = []
-    for i in range(level.size):
-        results.append(
-            function(
-                *[example(x, level, i) for x in arguments],
-                **{n: example(x, level, i) for n, x in keywords.items()},
-            )
+    results = [
+        function(
+            *[example(x, level, i) for x in arguments],
+            **{n: example(x, level, i) for n, x in keywords.items()},
         )
+        for i in range(level.size)
+    ]
     return _together(results, level)
 
 
-def batched_in(argument: Any) -> list[Any]:
+def listed_tensors(argument: Any) -> list[Any]:
     """The tensors of nested lists."""
     if isinstance(argument, (list, tuple)):
-        return [x for part in argument for x in batched_in(part)]
+        return [x for part in argument for x in listed_tensors(part)]
     return [argument] if isinstance(argument, Tensor) else []
 
 
 def levels_in(arguments: Any, keywords: Mapping[str, Any]) -> Levels:
     """The levels that arguments of a call are batched along."""
-    return levels_of(batched_in((arguments, list(keywords.values()))))
+    return levels_of(listed_tensors((arguments, list(keywords.values()))))
 
 
 def example(x: Any, level: BatchLevel, i: int) -> Any:

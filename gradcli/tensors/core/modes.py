@@ -64,13 +64,11 @@ class _State(threading.local):
     nan_checks = True
     recorder: Any = None  # is told of every operation, while a function is traced
     before_writing: Any = None  # is told of every tensor before it is written to
-    interpreter: Any = (
-        None  # applies operations in place of the slow path, while some tensors are batched
-    )
+    # applies operations in place of the slow path, while some tensors are batched
+    interpreter: Any = None
     forward = False  # forward mode is under way, which differentiates what backward passes make
-    pushing = (
-        False  # a backward pass is under way whose product with the Jacobian is to be transposed
-    )
+    # a backward pass is under way whose product with the Jacobian is to be transposed
+    pushing = False
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
     batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not

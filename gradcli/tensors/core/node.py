@@ -21,7 +21,7 @@ from gradcli.graph.nodes import reachable
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
-from gradcli.tensors.core.dtypes import FLOATS, Entries
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state, warn
 
 # -- Hooks on gradients, and how they are removed -------------------------------------------------
@@ -81,7 +81,7 @@ class Node:
     label     PyTorch's name of the operation
     operands  the nodes of the operands that require grad, None for the others
     saved     its result and its operands as its rule reads them: arrays, numbers, or what stands
-              for them (saved_values.py)
+              for them (trace.py)
     versions  for each saved tensor its version counter, the version, and its place in ``saved``;
               None if nothing is kept that a backward pass will free
     variable  the tensor, of a leaf
@@ -164,11 +164,6 @@ def node_class(label: str, base: type[Node] = Node) -> type[Any]:
 def torch_name(node: Node) -> str:
     """Return what PyTorch calls the operation of a node in messages."""
     return node.label.partition("Backward")[0]
-
-
-def node_of_part(node: Node, place: int, part: Entries) -> Node:
-    """The node of one of several results."""
-    return Node(node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype)
 
 
 class Shaped:

@@ -1,5 +1,5 @@
-"""Views: tensors that show the memory of another one, their base, and take their place in the graph
-from it.
+"""Tensors: arrays with a node in the graph, and views, which show the memory of another one, their
+base, and take their place in the graph from it.
 
 A view has a node of its own from the operation that made it. Once the memory has been written to
 since, its node is made anew when it is next asked for, straight from the base: what was written
@@ -94,9 +94,8 @@ def place_entries(
             f"and itemsize {item} requiring a storage "
             f"size of {needed} are out of bounds for storage of size {memory.nbytes}"
         )
-    in_order = memory.transpose(
-        sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis])
-    )  # as it stands in memory
+    # as it stands in memory
+    in_order = memory.transpose(sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis]))
     return np.ndarray(
         size, array.dtype, in_order, offset * item if needed else 0, [s * item for s in stride]
     )
@@ -331,8 +330,7 @@ class Tensor(CatalogueMethods):
             state.transforms,
         ]  # writes to its memory, and inside of how many transformations it was made
 
-    # -- what it is
-    # ------------------------------------------------------------------------------------------------
+    # -- what it is --------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
         """Make a view's node anew if its memory has been written to since."""
@@ -433,8 +431,7 @@ class Tensor(CatalogueMethods):
     def _base(self) -> Tensor | None:
         return None if self._view is None else self._view.base
 
-    # -- the graph
-    # -----------------------------------------------------------------------------------------------
+    # -- the graph ---------------------------------------------------------------------------------
 
     def source(self) -> Node | None:
         """The node that this tensor's gradient goes to, if it requires grad."""
@@ -527,8 +524,7 @@ class Tensor(CatalogueMethods):
         self.node, self._requires_grad = None, False
         return self
 
-    # -- copies
-    # ------------------------------------------------------------------------------------------------------
+    # -- copies ------------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.node is not None:
@@ -545,7 +541,7 @@ class Tensor(CatalogueMethods):
         return copy
 
     def __reduce__(self) -> Any:
-        return _restore, (self.array, self._requires_grad)
+        return Tensor, (self.array, self._requires_grad)
 
     __hash__ = object.__hash__
 

@@ -22,7 +22,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import Mode
-from gradcli.tensors.core.node import Node, Shaped, Versions, node_of_part
+from gradcli.tensors.core.node import Node, Shaped, Versions
 from gradcli.tensors.core.tensor import Tensor, geometry
 
 _Array = np.ndarray
@@ -40,31 +40,24 @@ class Trace:
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.constants: list[np.ndarray] = []
         self.opaque = False  # whether something that requires grad came from nowhere
-        self.further: set[np.dtype[Any]] = (
-            set()
-        )  # dtypes that were computed in and not seen, as under PyTorch's autocast
+        # dtypes that were computed in and not seen, as under PyTorch's autocast
+        self.further: set[np.dtype[Any]] = set()
         self._alive: list[Tensor] = []
-        self._nodes: dict[
-            int, tuple[Expr, int]
-        ] = {}  # of each tensor, and the version of its memory
-        self._behind: dict[
-            Node, Expr
-        ] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
+        # of each tensor, and the version of its memory
+        self._nodes: dict[int, tuple[Expr, int]] = {}
+        # of the nodes behind tensors: a backward pass makes new tensors of these
+        self._behind: dict[Node, Expr] = {}
         for name, x in zip(names, inputs, strict=True):
             self._remember(x, self.leaves[name])
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
-        if (
-            op is chain
-            # a product whose zeros win; where all is finite its derivatives are those of the
-            # product, there, too
-        ):
+        if op is chain:  # where all is finite its derivatives are those of the product
             op = mul
         self.steps.append((op.name, {**static}))  # whose values compare by content
         try:
             node = self.graph.apply(
-                op, [None if o is None else self._operand(o) for o in operands], dict(static)
+                op, [None if o is None else self.node_of(o) for o in operands], dict(static)
             )
         except (GradcliError, TypeError):
             self.opaque = True
@@ -77,16 +70,16 @@ class Trace:
 
     def rename(self, tensor: Tensor, result: Tensor) -> None:
         """A tensor is what another one is now."""
-        self._remember(tensor, self._operand(result))
+        self._remember(tensor, self.node_of(result))
 
     def hold(self, tensor: Tensor) -> None:
         """No gradient flows through a tensor from here on."""
         self.steps.append("held")
-        self._remember(tensor, self.graph.apply(detach, [self._operand(tensor)]))
+        self._remember(tensor, self.graph.apply(detach, [self.node_of(tensor)]))
 
     def overwritten(self, tensor: Tensor, result: Tensor) -> None:
         """A tensor was overwritten with a result; of a view, this is what became of its base."""
-        node = self._operand(result)
+        node = self.node_of(result)
         if tensor._view is not None:
             base = tensor._view.base
             before = self._nodes.get(id(base))
@@ -110,7 +103,8 @@ class Trace:
         if tensor.node is not None:
             self._behind.setdefault(tensor.node, node)  # what a node has made stays what it was
 
-    def _operand(self, operand: Any) -> Expr:
+    def node_of(self, operand: Any) -> Expr:
+        """The node of a tensor, an array or a number."""
         if not isinstance(operand, Tensor):
             kept = np.array(operand)  # whose memory may be an input's
             return self._constant(kept, kept if isinstance(operand, np.ndarray) else operand)
@@ -121,13 +115,12 @@ class Trace:
         ):
             return known[0]
         view = operand._view
-        if (
-            view is not None and known is not None and id(view.base) in self._nodes
-        ):  # its memory has been written to since
+        # its memory has been written to since
+        if view is not None and known is not None and id(view.base) in self._nodes:
             self._remember(
                 operand,
                 self.graph.apply(
-                    as_strided, [self._operand(view.base)], geometry(view.base.array, operand.array)
+                    as_strided, [self.node_of(view.base)], geometry(view.base.array, operand.array)
                 ),
             )
             return self._nodes[id(operand)][0]
@@ -141,9 +134,6 @@ class Trace:
         self.constants.append(kept)
         self.steps.append(kept)
         return self.graph.constant(value)
-
-    def node_of(self, tensor: Tensor) -> Expr:
-        return self._operand(tensor)
 
     def has_constants_of(self, other: Trace) -> bool | None:
         """Return whether all constants are the same in another run; None if it did something
@@ -246,16 +236,23 @@ def saved_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
     """
     if isinstance(saved[0], tuple):
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
-        for place, part in enumerate(out):
-            if part.array.dtype.kind in FLOATS:
-                part.node = node_of_part(node, place, part)
-                part._requires_grad = True
+        join_parts(out, node)
     else:
         out = rejoin(saved[0], node)
     return [
         out,
         *[rejoin(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)],
     ]
+
+
+def join_parts(parts: Sequence[Tensor], node: Node) -> None:
+    """Make tensors the results of a node, as far as they hold floats."""
+    for place, part in enumerate(parts):
+        if (array := part.array).dtype.kind in FLOATS:
+            part.node = Node(
+                node.label, output, (node,), {"place": place}, array.shape, array.dtype
+            )
+            part._requires_grad = True
 
 
 def rejoin(value: Any, node: Node | None) -> Any:

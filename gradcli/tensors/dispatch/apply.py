@@ -1,5 +1,10 @@
-"""Functions of our own that refuse arguments of other types than PyTorch's, as their annotations
-say.
+"""Applying operations to tensors: the one path of all that is computed eagerly.
+
+operands ──promoted to one dtype──▶ arrays ──forward──▶ result ──▶ tensor, with a node in the graph
+if an operand requires grad
+
+Beside it are the checks of annotations and the errors of PyTorch's types, and the regions of memory
+that tensors show.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmask
-from gradcli.ops.pytorch import naming, node_name
+from gradcli.ops.pytorch import naming_rule, node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
@@ -24,7 +29,7 @@ from gradcli.tensors.core.dtypes import FLOATS, computed_with, constant_float, i
 from gradcli.tensors.core.in_place import common_shape, follow
 from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrap
 from gradcli.tensors.core.modes import silent, state
-from gradcli.tensors.core.node import Node, node_of_part, remember
+from gradcli.tensors.core.node import Node, remember
 from gradcli.tensors.core.tensor import (
     Tensor,
     View,
@@ -35,7 +40,7 @@ from gradcli.tensors.core.tensor import (
     start,
     strides,
 )
-from gradcli.tensors.core.trace import save
+from gradcli.tensors.core.trace import join_parts, save
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -120,9 +125,8 @@ def explain_failure(
 
 
 class ArgumentValueError(ArgumentError, ValueError):
-    """A value that an argument may not have:
-
-    PyTorch raises ValueError for some, RuntimeError for others.
+    """A value that an argument may not have: PyTorch raises ValueError for some, RuntimeError for
+    others.
     """
 
 
@@ -150,10 +154,6 @@ def check_same_dtype(operands: Sequence[Any]) -> None:
     ]
     if len(set(kinds)) > 1:
         raise RuntimeError(f"both factors must have one dtype, not {kinds[0]} and {kinds[1]}")
-
-
-# -- Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph
-# ---
 
 
 # -- The arrays of results: NumPy without warnings, its errors of PyTorch's types ----------------
@@ -194,7 +194,7 @@ def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
     return out
 
 
-# -- Applying any operation ----------------------------------------------------------------------
+# -- Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph -
 
 
 class _Traits(NamedTuple):
@@ -206,9 +206,8 @@ class _Traits(NamedTuple):
     new: bool  # there is one result, which never shares memory
     elementwise: bool
     differentiable: bool
-    free: frozenset[
-        int
-    ]  # the places of operands that have dtypes of their own: conditions, and indices
+    # the places of operands that have dtypes of their own: conditions, and indices
+    free: frozenset[int]
     name: str  # of its nodes, where that is the same for all operands
 
 
@@ -216,7 +215,7 @@ class _Traits(NamedTuple):
 def traits_of(op: Op) -> _Traits:
     forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
     differentiable = op.partials is not None or op.vjp is not None
-    name = "" if callable(naming(op)) else node_name(op)
+    name = "" if callable(naming_rule(op)) else node_name(op)
     free = (
         frozenset({0})
         if op.operands[0] == "condition"
@@ -236,10 +235,12 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """
     if state.interpreter is not None:
         return state.interpreter(op, operands, static)
-    return plain(op, operands, static)
+    return apply_unbatched(op, operands, static)
 
 
-def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str = "") -> Any:
+def apply_unbatched(
+    op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str = ""
+) -> Any:
     """The same of tensors that are not batched.
 
     label  of the node, where that is known
@@ -285,7 +286,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str
         out, static = view_of(op, given[0], static)
         if out.dtype is not dtype:
             out = as_array(op, out, dtype)
-        tensor = viewing(out, operands[0], op.memory)
+        tensor = view_tensor(out, operands[0], op.memory)
         out = tensor.array
     else:
         out = compute_result(op, forward, scalars, given, static, dtype)
@@ -371,7 +372,7 @@ def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, 
         raise explain_failure(op, (array,), static, error) from None
 
 
-def viewing(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
+def view_tensor(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     if isinstance(source, Tensor) and (
         np.may_share_memory(out, source.array) or (not out.size and out.base is not None)
@@ -403,10 +404,7 @@ def _several(
             values,
             versions,
         )
-        for place, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind in FLOATS:
-                tensor.node = node_of_part(node, place, tensor)
-                tensor._requires_grad = True
+        join_parts(tensors, node)
         if state.anomaly:
             remember(node)
     if state.recorder is not None:
@@ -492,7 +490,9 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
             "vmap: as_strided is of the memory of all examples: index or unfold what one sees"
         )
     array = place_entries(x.array, size, stride, offset)
-    return follow(viewing(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided))
+    return follow(
+        view_tensor(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided)
+    )
 
 
 def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
@@ -516,12 +516,11 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
         )
 
     array = see(x.array)
-    memory = np.empty(
-        (*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype
-    )  # which examples may share
+    # which examples may share
+    memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)
     apart = place_entries(memory, shape, (*strides(memory)[:-1], *steps), 0)
     return follow(
-        viewing(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided)
+        view_tensor(array, x), as_strided, x, geometry(apart, see(apart)), node_name(as_strided)
     )
 
 

@@ -1,5 +1,5 @@
-"""Arguments of PyTorch's functions: of which dtypes tensors are refused, and which dtypes results
-of whole numbers have.
+"""Arguments of PyTorch's functions: which are refused, which dtypes results have, and how they
+become operands and static parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 
 # Functions that take two of Python's numbers.
-_OF_NUMBERS = words("add sub mul div subtract multiply divide true_divide floor_divide")
+# Functions of PyTorch's that take numbers alone, too, without any tensor.
+OF_NUMBERS = words("add sub mul div subtract multiply divide true_divide floor_divide")
 
 # Functions of floats only, and those that take whole numbers, too, but no booleans.
 _FLOATS_ONLY = words("""
@@ -100,13 +101,6 @@ def bare(name: str) -> str:
     return own if part in ("Tensor", "torch", "special") else name
 
 
-def _refuses(name: str, dtype: np.dtype[Any]) -> bool:
-    """Return whether a function takes no whole numbers or booleans of a dtype."""
-    return (name in _FLOATS_ONLY and _ALSO.get(name) != dtype.name) or (
-        dtype.kind == "b" and name in _NO_BOOLEANS
-    )
-
-
 def check_taken(name: str, arguments: Sequence[Any]) -> None:
     """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not
     take.
@@ -125,7 +119,9 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
             )
     if arrays and not any(array.dtype.kind in FLOATS for array in arrays):
         common = result_type(arrays)
-        if _refuses(name, common):  # PyTorch raises RuntimeError for some, which this is as well
+        if (name in _FLOATS_ONLY and _ALSO.get(name) != common.name) or (
+            common.kind == "b" and name in _NO_BOOLEANS
+        ):  # PyTorch raises RuntimeError for some, which this is as well
             raise NotImplementedError(
                 f"{name} takes no tensors of {common.name}; x.float() makes floats of them"
             )
@@ -133,11 +129,6 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     for array in arrays:
         if not fewest <= array.ndim <= most:
             raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
-
-
-def is_of_numbers(name: str) -> bool:
-    """Tell whether a function of PyTorch's takes numbers alone, without any tensor."""
-    return name in _OF_NUMBERS
 
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:

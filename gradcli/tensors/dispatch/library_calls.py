@@ -1,4 +1,6 @@
-"""Calls that differ in their tensors only: what one applies is written down, and the others do the
+"""Calls of the catalogue's functions on tensors, by a library's name.
+
+Of calls that differ in their tensors only, what one applies is written down, and the others do the
 same.
 """
 
@@ -35,16 +37,16 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import (
     also_value_error,
     apply,
+    apply_unbatched,
     check_same_dtype,
-    plain,
     region_of,
 )
 from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
+    OF_NUMBERS,
     check_taken,
     in_dtype,
-    is_of_numbers,
     no_tensor,
     settle,
     takes_dtype,
@@ -80,7 +82,9 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
 
     def alone(tensors: list[Any]) -> Any:
         values = tensors + constants
-        result = plain(op, values if as_given else [values[place] for place in places], static)
+        result = apply_unbatched(
+            op, values if as_given else [values[place] for place in places], static
+        )
         if label and result.node is not None:
             result.node.label = label
         return result
@@ -90,7 +94,9 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
         before = set_constants(dtype)
         try:
             for op, places, static, _, name in steps:
-                values.append(plain(op, [values[place] for place in places], static, name))
+                values.append(
+                    apply_unbatched(op, [values[place] for place in places], static, name)
+                )
         finally:
             set_constants(before)
         result = values[-1]
@@ -157,9 +163,8 @@ class Steps:
         """
         if not self._complete or not self._results or result is not self._results[-1]:
             return None
-        after = (
-            len(self._tensors) + len(self._constants) - 1
-        )  # the tensors and constants, which results come after
+        # the tensors and constants, which results come after
+        after = len(self._tensors) + len(self._constants) - 1
         steps = [
             step._replace(places=tuple([after - p if p < 0 else p for p in step.places]))
             for step in self._steps
@@ -191,9 +196,6 @@ def _reads(static: Mapping[str, Any]) -> bool:
     )
 
 
-# -- Calling functions of the catalogue by a library's name on tensors ---------------------------
-
-
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` --
 
 
@@ -213,6 +215,9 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
     return _type(name.removeprefix("Tensor.").replace(".", "_"), fields)(*parts)
 
 
+# -- Calling functions of the catalogue by a library's name on tensors ---------------------------
+
+
 @cache
 def record_of(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
     """The record and the signature of a library's function; None if there is none."""
@@ -225,9 +230,8 @@ def record_of(name: str, library: str = TORCH) -> tuple[Op | Composite, Signatur
         return None  # of the language alone
 
 
-FORMS: dict[
-    tuple[Any, ...], Form | Literal[False]
-] = {}  # False where entries, too, decide what a call applies
+# False where entries, too, decide what a call applies
+FORMS: dict[tuple[Any, ...], Form | Literal[False]] = {}
 _MOST_FORMS = 4096
 _CONSTANTS = frozenset({int, bool, str, type(None)})
 
@@ -393,7 +397,7 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
         if (
             host is HOST
             and operands
-            and not is_of_numbers(name)
+            and name not in OF_NUMBERS
             and not any(isinstance(o, (Tensor, list)) for o in operands)
         ):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)

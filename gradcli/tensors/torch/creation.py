@@ -44,8 +44,7 @@ COPIED = (
 _Kind = np.dtype[Any] | None  # the dtype that a call asks for
 
 
-# -- of given entries
-# -------------------------------------------------------------------------------------------
+# -- of given entries ------------------------------------------------------------------------------
 
 
 @check_annotations
@@ -60,7 +59,7 @@ def tensor(
     return copy_data(data, dtype, requires_grad)
 
 
-def copy_data(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def copy_data(data: Any, dtype: Any, requires_grad: bool = False) -> Tensor:
     """A tensor of its own entries."""
     array = np.array(array_of(data, dtype))
     if requires_grad and array.dtype.kind not in FLOATS:
@@ -77,8 +76,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-# -- of a shape
-# -------------------------------------------------------------------------------------------------
+# -- of a shape ------------------------------------------------------------------------------------
 
 
 def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., Tensor]:
@@ -172,8 +170,7 @@ def eye(n: int, m: int | None = None, *, kind: _Kind) -> np.ndarray:
     return np.eye(n, m, dtype=kind or default_float())
 
 
-# -- evenly spaced
-# ----------------------------------------------------------------------------------------------
+# -- evenly spaced ---------------------------------------------------------------------------------
 
 
 def _of_numbers(name: str, kind: np.dtype[Any], entries: np.ndarray) -> np.ndarray:
@@ -218,8 +215,7 @@ def _evenly_spaced(
     return _of_numbers(name, kind or default_float(), change(np.linspace(first, last, steps)))
 
 
-# -- random
-# -----------------------------------------------------------------------------------------------------
+# -- random ----------------------------------------------------------------------------------------
 
 
 def _random(
@@ -304,8 +300,7 @@ def normal(
     return np.asarray(noise * spread + middle).astype(kind)
 
 
-# -- Methods that fill
-# ---------------------------------------------------------------------------------------------
+# -- Methods that fill -----------------------------------------------------------------------------
 
 
 def _require(holds: Any, said: str) -> None:
@@ -358,8 +353,7 @@ def _heads(source: Generator, x: np.ndarray, p: Any) -> np.ndarray:
     return source.distributions.random_sample(x.shape) < chances
 
 
-# -- Functions that draw
-# -------------------------------------------------------------------------------------------
+# -- Functions that draw ---------------------------------------------------------------------------
 
 
 def bernoulli(x: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
@@ -369,8 +363,7 @@ def bernoulli(x: Tensor, p: Any = None, *, generator: Generator | None = None) -
     return Tensor(_heads(source, x.array, x if p is None else p).astype(x.array.dtype))
 
 
-# -- dropout
-# ----------------------------------------------------------------------------------------------------
+# -- dropout ---------------------------------------------------------------------------------------
 
 
 def _dropping(lead: Callable[[Tensor], int]) -> Callable[..., Tensor]:

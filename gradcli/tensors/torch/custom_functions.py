@@ -12,15 +12,15 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
-from gradcli.tensors.core.backward import as_tensor
+from gradcli.tensors.core.backward import tensor_or_none
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import broadcasts
-from gradcli.tensors.core.levels import Batched, batched_in, levels_of, one_by_one
+from gradcli.tensors.core.levels import Batched, levels_of, listed_tensors, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import Node, node_class, remember
 from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, regraph
 from gradcli.tensors.core.trace import FREED, SECOND_TIME
-from gradcli.tensors.dispatch.apply import viewing
+from gradcli.tensors.dispatch.apply import view_tensor
 
 # -- What forward hands to backward in a user's `autograd.Function`: PyTorch's ``ctx`` ------------
 
@@ -173,7 +173,7 @@ def _pull_of(cls: type[Any], inputs: int) -> Any:
             else (cotangent, node.shape, node.dtype)
         )
         returned = cls.backward(ctx, *[
-            as_tensor(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
+            tensor_or_none(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
             for part, shape, kind in zip(given, shapes, kinds, strict=True)
         ])  # fmt: skip
         if node.saved is FREED:
@@ -247,7 +247,7 @@ class Function:
         separate = cls.setup_context is not Function.setup_context
         if keywords or separate:
             arguments = _in_order(cls, arguments, keywords, separate)
-        if levels_of(batched_in(arguments)):
+        if levels_of(listed_tensors(arguments)):
             return one_by_one(cls.apply, arguments, {})
         return apply_function(cls, arguments, separate)
 
@@ -311,7 +311,7 @@ def _own(part: Any) -> Any:
     if part is None:
         return part
     with Mode(recording=False):
-        own = viewing(part.array.view(), part)
+        own = view_tensor(part.array.view(), part)
     if state.recorder is not None:
         state.recorder.rename(own, part)
     return own

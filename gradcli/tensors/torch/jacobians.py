@@ -1,6 +1,5 @@
-"""``torch.autograd.functional``:
-
-Jacobians, Hessians and products with them, of Python functions of tensors.
+"""``torch.autograd.functional``: Jacobians, Hessians and products with them, of Python functions of
+tensors.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.levels import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.torch.creation import ones_like, zeros_like
 from gradcli.tensors.torch.namespace import stack
 
 Tensors = tuple[Tensor, ...]
@@ -53,13 +53,9 @@ def _run(
     return xs, result, _as_tuple(result, "outputs of the user-provided function", name)
 
 
-def _ones(like: Tensor) -> Tensor:
-    return Tensor(np.ones(like.shape, like.dtype.numpy))
-
-
 def _vectors(v: Any, like: Tensors, what: str, name: str) -> Tensors:
     if v is None and len(like) == 1 and like[0].array.size == 1:
-        return (_ones(like[0]),)
+        return (ones_like(like[0]),)
     if v is None:
         raise RuntimeError(
             f"The vector v can only be None if the {what} of the user-provided function is a "
@@ -88,10 +84,7 @@ def _products(
             outputs, xs, given, retain_graph=True, create_graph=create_graph, allow_unused=True
         )
     _check_dependence(found, create_graph, strict)
-    return [
-        Tensor(np.zeros(x.shape, x.dtype.numpy)) if part is None else part
-        for part, x in zip(found, xs, strict=True)
-    ]
+    return [zeros_like(x) if part is None else part for part, x in zip(found, xs, strict=True)]
 
 
 def _varies(y: Tensor, strict: bool) -> bool:
@@ -198,7 +191,7 @@ def hessian(
 
     def slope(*xs: Tensor) -> Tensors:
         y = _scalar(func(*xs))
-        return tuple(_products([y], xs, [_ones(y)], True, strict))
+        return tuple(_products([y], xs, [ones_like(y)], True, strict))
 
     found = jacobian(slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return found if isinstance(inputs, tuple) else found[0]
@@ -223,7 +216,7 @@ def vhp(
     with enable_grad():
         xs, result, _ = _run(func, inputs, create_graph, "vhp")
         y, vs = _scalar(result), _vectors(v, xs, "input", "vhp")
-        slopes = _products([y], xs, [_ones(y)], True, strict)
+        slopes = _products([y], xs, [ones_like(y)], True, strict)
         found = _products(slopes, xs, vs, create_graph, strict)
     return _shape_parts(y, [y], create_graph), _shape_parts(inputs, found, create_graph)
 

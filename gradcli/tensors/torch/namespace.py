@@ -116,9 +116,8 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     found: Tensor = record_named("einsum")(*tensors, subscripts=equation)
-    return found.to(
-        of_numpy(dtypes.result_type([x.array for x in tensors]))
-    )  # whole numbers wrap around
+    # whole numbers wrap around
+    return found.to(of_numpy(dtypes.result_type([x.array for x in tensors])))
 
 
 def _sums(equation: str) -> bool:

@@ -42,8 +42,7 @@ NO_GRADIENT = (
 _OTHERS = ("put", "ldexp")
 
 
-# -- functions of the catalogue
-# ---------------------------------------------------------------------------------
+# -- functions of the catalogue --------------------------------------------------------------------
 
 
 def call_function(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
@@ -81,7 +80,7 @@ def write_result(out: np.ndarray, result: Any, mask: Any) -> np.ndarray:
     """An array to which a result is written, which has no graph."""
     if not isinstance(result, Tensor) or result.requires_grad:
         raise RuntimeError(NO_GRADIENT)
-    np.copyto(out, result.array, where=plain(mask))
+    np.copyto(out, result.array, where=arrays_of(mask))
     return out
 
 
@@ -99,12 +98,12 @@ def tensor_of(argument: Any) -> Any:
     return as_tensor(NUMPY_HOST.value(argument))
 
 
-def plain(argument: Any) -> Any:
+def arrays_of(argument: Any) -> Any:
     """Arrays in the place of tensors, also in lists and tuples."""
     if isinstance(argument, Tensor):
         return argument.array
     is_list = type(argument) in (list, tuple)
-    return type(argument)(map(plain, argument)) if is_list else argument
+    return type(argument)(map(arrays_of, argument)) if is_list else argument
 
 
 def strong(argument: Any) -> Any:
@@ -119,14 +118,13 @@ def _float(argument: Any) -> Any:
     return argument.to(dtypes.float64) if whole else argument
 
 
-# -- NumPy's own
-# ------------------------------------------------------------------------------------------------
+# -- NumPy's own -----------------------------------------------------------------------------------
 
 
 def _of_entries(function: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function of the entries, whose results are places, counts and truths."""
     return lambda *given, **named: function(
-        *plain(given), **{k: plain(v) for k, v in named.items()}
+        *arrays_of(given), **{k: arrays_of(v) for k, v in named.items()}
     )
 
 
@@ -154,15 +152,14 @@ def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
     def run(*given: Any, out: None = None, **named: Any) -> Any:
         refuse(function.__name__, out=out)
         arguments = [
-            argument if place == at else plain(argument) for place, argument in enumerate(given)
+            argument if place == at else arrays_of(argument) for place, argument in enumerate(given)
         ]
-        return moved(*arguments, **{key: plain(value) for key, value in named.items()})
+        return moved(*arguments, **{key: arrays_of(value) for key, value in named.items()})
 
     return run
 
 
-# -- functions made of others
-# -----------------------------------------------------------------------------------
+# -- functions made of others ----------------------------------------------------------------------
 
 
 def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
@@ -199,7 +196,7 @@ def _unique(
 ) -> Any:  # fmt: skip
     """Different entries, or slices: the first of each, whose gradient is theirs."""
     flags: Any = (True, return_inverse, return_counts, axis)
-    found: Any = np.unique(plain(x), *flags, **keywords)
+    found: Any = np.unique(arrays_of(x), *flags, **keywords)
     kept = np.take(np.ravel(x) if axis is None else x, found[1], axis=axis or 0)
     results = (kept, *found[1 if return_index else 2 :])
     return results if len(results) > 1 else kept
@@ -251,7 +248,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
     "ifftshift": _moving(np.fft.ifftshift),
     "where": lambda condition, *choices: (
-        by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
+        by_name("where", condition, *choices) if choices else np.nonzero(arrays_of(condition))
     ),
     "transpose": _transpose, "astype": _astype, "einsum": _einsum,
     "sort": _ordering("sort"), "argsort": _ordering("argsort"), "unique": _unique,
@@ -271,15 +268,14 @@ def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
     return caller(name, SCIPY)(*map(strong, arguments), **named)
 
 
-# -- scipy.special
-# ----------------------------------------------------------------------------------------------
+# -- scipy.special ---------------------------------------------------------------------------------
 
 
 def _of_whole_orders(name: str) -> Callable[..., Any]:
     """A function of whole orders alone, which the catalogue has of all."""
 
     def run(order: Any, x: Any) -> Any:
-        if (np.asarray(plain(order)) % 1).any():
+        if (np.asarray(arrays_of(order)) % 1).any():
             raise ValueError(f"{name} takes whole orders: {name[0]}v takes others")
         return _call_by_name(name, order, x)
 
@@ -292,7 +288,7 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
     def run(*counts: Any, exact: bool = False) -> Any:
         refuse(name, exact=exact or None)
         parts = np.broadcast_arrays(*map(tensor_of, counts))
-        total, *taken = plain(list(parts))
+        total, *taken = arrays_of(list(parts))
         outside = np.any([total < 0, *[(m < 0) | (m > total) for m in taken]], axis=0)
         return np.where(
             outside, 0.0, _call_by_name(target, *(np.where(outside, 1.0, n) for n in parts))
@@ -301,18 +297,13 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
     return run
 
 
-MADE: dict[str, Callable[..., Any]] = {
-    "special.comb": _counts("comb", "binom"), "special.perm": _counts("perm", "perm"),
-    "special.factorial": _counts("factorial", "factorial"),
-    **{f"special.{name}": _of_whole_orders(name) for name in ("kn", "yn")},
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "comb": _counts("comb", "binom"), "perm": _counts("perm", "perm"),
+    "factorial": _counts("factorial", "factorial"),
+    "kn": _of_whole_orders("kn"), "yn": _of_whole_orders("yn"),
 }  # fmt: skip
 # which NumPy and PyTorch have otherwise
 _OTHERWISE = ("linalg.lu_factor", "linalg.lu_solve", "signal.convolve")
-UFUNCS = {
-    name.removeprefix("special."): made
-    for name, made in MADE.items()
-    if name.startswith("special.")
-}
 
 
 @cache
@@ -321,11 +312,11 @@ def scipy_function(path: str) -> Any:
 
     Raises AttributeError if there is nothing.
     """
-    if path in MADE:
-        return MADE[path]
     if path in _OTHERWISE:
         raise AttributeError(f"gradcli has no scipy.{path}")
     part, _, last = path.rpartition(".")
+    if part == "special" and last in _SPECIAL:
+        return _SPECIAL[last]
     if part == "stats" and is_part(last, SCIPY):
         return _Distribution(path)
     if last == "rvs":  # SciPy's own, which no gradient passes through
@@ -407,10 +398,10 @@ def _call(
     name: str = ufunc.__name__
     whole = isinstance(inputs[0], Tensor) and inputs[0].array.dtype.kind in "iu"
     if name in _OF_WHOLE_NUMBERS or (name == "reciprocal" and whole):
-        return Tensor(np.asarray(ufunc(*plain(inputs), casting=casting, **keywords)))
+        return Tensor(np.asarray(ufunc(*arrays_of(inputs), casting=casting, **keywords)))
     refuse(f"np.{name}", order=None if order in ("K", "A", "C") else order)
     refuse(f"np.{name}", casting=None if casting == "same_kind" else casting)
-    made = _MADE.get(name, UFUNCS.get(name))
+    made = _MADE.get(name, _SPECIAL.get(name))
     if made is not None and (name in _MADE or not keywords):
         return made(*inputs, **keywords)
     return call_function(name, inputs, keywords, ufunc)

@@ -39,8 +39,7 @@ def array(x: Any) -> np.ndarray:
     return x.array if isinstance(x, Tensor) else np.asarray(x)
 
 
-# -- entries
-# ----------------------------------------------------------------------------------------------------
+# -- entries ---------------------------------------------------------------------------------------
 
 
 def _is_close(
@@ -150,8 +149,7 @@ def _matrix_rank(
     )
 
 
-# -- indices and limits
-# -----------------------------------------------------------------------------------------
+# -- indices and limits ----------------------------------------------------------------------------
 
 
 def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -168,7 +166,7 @@ def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 class _Limits:
-    """Return what NumPy knows of a dtype's numbers, under PyTorch's names."""
+    """Facts that NumPy knows of a dtype's numbers, under PyTorch's names."""
 
     fields: tuple[str, ...] = ("min", "max")
     kinds = "iu"
@@ -254,8 +252,7 @@ OF_MATRICES: dict[str, Any] = {
 }
 
 
-# -- The same entries in another dtype
-# ---------------------------------------------------------------
+# -- The same entries in another dtype -------------------------------------------------------------
 
 
 def _to(
@@ -395,9 +392,8 @@ def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     )
     if state.recorder is not None:
         state.recorder.rename(now, x)
-    follow = (
-        x.node is not None and x._view is None
-    )  # what arrives at a node has the shape of its result
+    # what arrives at a node has the shape of its result
+    follow = x.node is not None and x._view is None
     with Mode(recording=state.recording or follow):
         result = arrange(now)
     x.array = result.array
@@ -448,9 +444,8 @@ def _pairs(
         if kind.kind in FLOATS or (kind.kind == "b" and not booleans):
             raise untaken(name, kind)
         common_shape(*map(np.shape, arrays))
-        return as_tensor(
-            function(*(np.asarray(a).astype(kind) for a in arrays))
-        )  # which wraps around
+        # which wraps around
+        return as_tensor(function(*(np.asarray(a).astype(kind) for a in arrays)))
 
     run.__name__ = run.__qualname__ = name
     return run

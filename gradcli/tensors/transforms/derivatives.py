@@ -299,9 +299,8 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian, columns first:
-
-    `vmap` of the Jacobian-vector product over all unit vectors. The function runs once.
+    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The
+    function runs once.
     """
     return _jacobian(func, argnums, has_aux, forward=True)
 
@@ -376,9 +375,8 @@ def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
 
     def push(tangents: Any) -> Any:
         (found,) = pushed(tangents)
-        followed = any(
-            x.requires_grad for x in flatten((value, tangents))[0]
-        )  # by something else than what moves
+        # by something else than what moves
+        followed = any(x.requires_grad for x in flatten((value, tangents))[0])
         return found if followed else map_ends(lambda part: part.detach(), found)
 
     return push

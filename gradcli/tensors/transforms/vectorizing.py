@@ -32,13 +32,13 @@ from gradcli.tensors.core.levels import (
 )
 from gradcli.tensors.core.modes import Transforming
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.apply import apply, plain
+from gradcli.tensors.dispatch.apply import apply, apply_unbatched
 
 
 def interpret(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """The result of an operation on operands of which some may be batched."""
     batched = any(isinstance(operand, Batched) for operand in operands)
-    return (_of_batch if batched else plain)(op, operands, static)
+    return (_of_batch if batched else apply_unbatched)(op, operands, static)
 
 
 def _of_batch(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -137,7 +137,7 @@ def map_ends(function: Callable[..., Any], tree: Any) -> Any:
     return spec.unflatten(map(function, ends))
 
 
-def spread(prefix: Any, spec: Spec) -> list[Any] | None:
+def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     """The ends of a tree whose own ends stand for whole parts of another structure, one for each
     end of that; None if they do not fit.
     """
@@ -149,7 +149,7 @@ def spread(prefix: Any, spec: Spec) -> list[Any] | None:
     if (own.kind, len(own.parts)) != (spec.kind, len(spec.parts)) or own.names != spec.names:
         return None
     found = [
-        spread(part, inner)
+        broadcast_prefix(part, inner)
         for part, inner in zip(
             prefix.values() if isinstance(prefix, dict) else prefix, spec.parts, strict=True
         )
@@ -186,7 +186,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
                 places = (
                     None
                     if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None)))
-                    else spread(out_dims, structure)
+                    else broadcast_prefix(out_dims, structure)
                 )
             if places is None:
                 raise ValueError(
@@ -208,7 +208,9 @@ def _inputs(
     """
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     ends, spec = flatten(arguments)
-    dims = spread(in_dims, spec) if arguments and isinstance(in_dims, (int, tuple)) else None
+    dims = (
+        broadcast_prefix(in_dims, spec) if arguments and isinstance(in_dims, (int, tuple)) else None
+    )
     if dims is None:
         raise ValueError(f"{head}in_dims is not compatible with the structure of `inputs`.")
     for i, (x, dim) in enumerate(zip(ends, dims, strict=True)):
