@@ -239,9 +239,11 @@ def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
     return None if implicit is None else Implicit(implicit)
 
 
-def with_equations(script: Script, related: Implicit | Rates | None) -> Script:
-    """The script, with statements that may be equations as people write them."""
-    if related is None:
+def with_equations(script: Script, related: object) -> Script:
+    """The script, with statements that may be equations as people write them, where these are
+    related.
+    """
+    if not isinstance(related, (Implicit, Rates)):
         return script
     text = as_equations("".join(script.lines), related.dependent, of=isinstance(related, Rates))
     return script._replace(lines=text_lines(text) or [""], stream=False)
