@@ -205,9 +205,9 @@ class RecordFile(CheckedFile):
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
-        from gradcli.query.bindings import Programs
         from gradcli.query.cases import Case, CheckedLines
         from gradcli.query.names import UsedNames
+        from gradcli.query.programs import Programs
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 
@@ -234,11 +234,10 @@ class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
-        from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
 
         for function in _configuration(self.config).of(str(self.path)).functions or ():
-            case = ListedCase(function, self.path, line_of_function(function, self.path), options)
+            case = ListedCase(function, self.path, options)
             yield (
                 f"{_in_node(function.name)}[seed {case.seed}]",
                 case,

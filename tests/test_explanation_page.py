@@ -20,8 +20,8 @@ import gradcli
 from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.inputs import Inputs
 from gradcli.errors import Source
-from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
+from gradcli.query.programs import Programs
 from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
 from gradcli.report.explanation import Path as Route
 from gradcli.report.lines import text_of

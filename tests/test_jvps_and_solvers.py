@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.signal
-import scipy.sparse.linalg
 from helpers import thinned
 
 from gradcli.errors import GradcliError
@@ -210,26 +209,6 @@ def test_what_is_not_linear_has_no_adjoint(function: Any) -> None:
         GradcliError, match=r"the function is not linear: A\(2.5\*x - 1.25\*y\) is off"
     ):
         check_gradient(function, adjoint=lambda y: y, at={"x": X})
-
-
-def operator(factor: float) -> Any:
-    return scipy.sparse.linalg.LinearOperator(
-        M.shape,
-        matvec=lambda x: M @ np.ravel(x),
-        rmatvec=lambda y: factor * (M.T @ np.ravel(y)),
-        dtype=float,
-    )
-
-
-@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (-1.0, "mismatch")])
-def test_operators_have_their_own_adjoint_and_argument(factor: float, verdict: str) -> None:
-    assert check_gradient(operator(factor), at={}).verdict.word == verdict
-    assert check_gradient(operator(factor), at={"x": X}).verdict.word == verdict
-
-
-def test_a_complex_operator_is_refused() -> None:
-    with pytest.raises(GradcliError, match="the operator is complex"):
-        check_gradient(scipy.sparse.linalg.aslinearoperator(M.astype(complex)), at={})
 
 
 # -- solvers

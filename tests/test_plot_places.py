@@ -16,10 +16,10 @@ from recorded import over
 
 from gradcli.plots.places import levels, roundest
 from gradcli.plots.sampling import sample
-from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import Script
 from gradcli.query.options import Options
 from gradcli.query.plots import plots
+from gradcli.query.programs import Programs
 from gradcli.report.plot_chart import panels
 from gradcli.report.ranges import VALUE, PlotRecord
 

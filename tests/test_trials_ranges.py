@@ -10,10 +10,10 @@ import re
 import numpy as np
 import pytest
 
-from gradcli.query.bindings import Programs
 from gradcli.query.bounds import bounds
 from gradcli.query.evaluate import Script
 from gradcli.query.options import Options
+from gradcli.query.programs import Programs
 
 
 @pytest.mark.ci

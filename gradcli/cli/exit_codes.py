@@ -109,17 +109,14 @@ def _wrong_usage(error: Any) -> UsageError:
     said = error.format_message().removesuffix(".")
     listed = f"{error.ctx.command_path} --help lists what there is" if error.ctx else None
     is_unknown = type(error).__name__ == "NoSuchOption"
-    close = suggestion(error.option_name, _options_of(error)) if is_unknown else None
     if is_unknown:
+        options = (
+            name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
+        )
+        close = suggestion(error.option_name, options)
         said = f"no such option: {error.option_name}"
         listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
     return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
-
-
-def _options_of(error: Any) -> list[str]:
-    return [
-        name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
-    ]
 
 
 def _silence(stream: Any) -> None:

@@ -25,8 +25,8 @@ from gradcli.files.npy import read_within
 from gradcli.files.option_table import refuse_together
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
-from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, names_of
+from gradcli.query.programs import Programs
 from gradcli.storage.whole_files import absolute, path_text
 
 if TYPE_CHECKING:

@@ -617,7 +617,7 @@ class CheckRequest(Request):
     ] = None
     adjoint: Annotated[
         str | None,
-        _code(help="The adjoint of a linear --function; an operator with rmatvec needs none."),
+        _code(help="The adjoint of a linear --function."),
     ] = None
     implicit: Annotated[
         str | None,

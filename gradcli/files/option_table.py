@@ -14,6 +14,7 @@ from gradcli.errors import GradcliError, UsageError, one_of
 from gradcli.limits import Number
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
+from gradcli.spelling import words
 
 _COUNT, _SECONDS, _TOLERANCE = Number(True, 1), Number(above=True), Number()
 CONVENTIONS = ("torch", "jax", "min-norm")
@@ -26,9 +27,9 @@ VALUES: dict[str, Values] = {
     "points": _COUNT, "random_state": Number(True), "digits": Number(True, 1, 17), "precision": Number(True, 1, 100_000),
     "order": Number(True, 1, 10), "check.order": Number(True, 1, 2),
     "backend": BACKENDS, "convention": CONVENTIONS, "dialect": DIALECTS, "dtype": ("float64", "float32"),
-    "check.dtype": ("float64", "float32", "float16", "bfloat16"), "mode": ("grad", "jacobian", "hessian", "jvp", "hvp"),
+    "check.dtype": ("float64", "float32", "float16", "bfloat16"), "mode": [*words("grad jacobian hessian jvp hvp")],
     "bound.width": Number(above=True), "plot.points": Number(True, 2, 1_000_000),
-    **dict.fromkeys(("check", "formula", "forward", "latex", "lipschitz", "sparse", "steps"), bool),
+    **dict.fromkeys(words("check formula forward latex lipschitz sparse steps"), bool),
 }  # fmt: skip
 
 # Options that have no effect beside others: each on the left excludes each on the right.

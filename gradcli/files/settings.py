@@ -13,7 +13,6 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -66,21 +65,6 @@ class FunctionSetting:
     @property
     def name(self) -> str:
         return self.id or self.function
-
-
-def line_of_function(function: FunctionSetting, path: Path | None) -> int:
-    """The line of the settings that names a function."""
-    lines: list[str] = []
-    with suppress(OSError, ValueError):
-        lines = [] if path is None else path.read_text("utf-8-sig").split("\n")
-    return next(
-        (
-            number
-            for number, line in enumerate(lines, 1)
-            if f'"{function.name}"' in line or f"'{function.name}'" in line
-        ),
-        1,
-    )
 
 
 @dataclass(frozen=True)

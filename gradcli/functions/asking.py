@@ -24,11 +24,11 @@ from gradcli.functions.calls import call_guarded, words_of_error
 from gradcli.functions.checking import Question, names_to_differentiate
 from gradcli.functions.differences import JVP
 from gradcli.functions.frameworks import FORWARD, FRAMEWORKS
-from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL, is_operator
+from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest, text_of
-from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, names_of
+from gradcli.query.programs import Programs
 from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
@@ -78,7 +78,7 @@ def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callab
                 help=did_you_mean(part, known),
             ) from None
         found = inner
-    if not callable(found) and not is_operator(found):
+    if not callable(found):
         raise UnknownNameError(f"'{path}' is no function but {_name_of(type(found))}")
     function: Callable[..., Any] = found
     return function
@@ -116,11 +116,7 @@ def _name_of(thing: Any) -> str:
 
 
 def definition_of(function: Any) -> Definition:
-    """Return where a function, or the class of one, is defined; an operator has only that of a
-    library.
-    """
-    if is_operator(function):
-        return Definition()
+    """Return where a function, or the class of one, is defined."""
     with suppress(Exception):  # a function may be any object
         module = is_module(function)
         target = type(function).forward if module else inspect.unwrap(function)
@@ -238,20 +234,18 @@ _WORDS = {GRADIENT: "gradient", JVP: "JVP", ADJOINT: "adjoint"}
 class Asked(NamedTuple):
     """One claim and, where the function solves an equation, that: functions, or what names them.
 
-    claim  None where a framework's own is held, or an operator's
+    claim  None where a framework's own is held
     """
 
     kind: str
-    claim: Any = None
+    claim: Any
     solves: str | None = None
     equation: Any = None
 
     def title(self, by: str | None, order: int, name: Callable[[Any], str]) -> str:
         """Whose derivative it is, in words."""
         what = "Hessian" if order == 2 else _WORDS[self.kind]
-        if by is not None:
-            return f"{by}'s own {what}"
-        return f"the {what} {name(self.claim)}" if self.claim is not None else f"its own {what}"
+        return f"{by}'s own {what}" if by is not None else f"the {what} {name(self.claim)}"
 
 
 def questions_of(
@@ -259,8 +253,6 @@ def questions_of(
     by: str | None,
     order: int,
     spelled: Callable[[str], str],
-    *,
-    alone: bool,
     forward: bool,
 ) -> Asked:
     """Return what some options ask, of those that are not None.
@@ -269,25 +261,20 @@ def questions_of(
 
     spelled  an option as the user writes it
     forward  whether a framework's forward mode is held
-    alone    whether an object may come without: an operator, which has an adjoint
     """
     if by is not None:
         one_of(spelled("by"), by, FRAMEWORKS)
     claims = [name for name in _KINDS if given[name] is not None]
     equations = [name for name in _EQUATIONS if given[name] is not None]
-    if len(claims) + (by is not None) != 1 and not (
-        alone and not claims and not equations and by is None and order == 1
-    ):
+    if len(claims) + (by is not None) != 1:
         names = [spelled(name) for name in _KINDS]
         raise UsageError(
             "the gradient of a function is somebody's or a framework's: give one of "
-            f"{', '.join(names)} and {spelled('by')}",
-            help="an object with matvec and rmatvec has its own adjoint, and goes alone",
+            f"{', '.join(names)} and {spelled('by')}"
         )
     if forward and by not in FORWARD:
         raise UsageError(f"{spelled('forward')} goes with {spelled('by')} {' or '.join(FORWARD)}")
-    own = JVP if forward else GRADIENT
-    kind = _KINDS[claims[0]] if claims else own if by is not None else ADJOINT
+    kind = _KINDS[claims[0]] if claims else JVP if forward else GRADIENT
     exclusive = [
         *([] if kind == GRADIENT else claims or ["forward"]),
         *equations,
@@ -308,20 +295,18 @@ class AskedFunction:
 
     said     the words: those of settings, or of a command line
     spelled  an option as the user writes it
-    alone    whether an object may come without claim and arguments: an operator
     """
 
     def __init__(
         self, said: Any, at: Mapping[str, str], options: Options, programs: Programs, folder: Path | None,
-        spelled: Callable[[str], str], alone: bool = False,
+        spelled: Callable[[str], str],
     ) -> None:  # fmt: skip
         what = questions_of(
             {name: getattr(said, name) for name in OPTIONS},
             said.by,
             said.order,
             spelled,
-            alone=alone,
-            forward=said.forward,
+            said.forward,
         )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
@@ -332,7 +317,6 @@ class AskedFunction:
             programs,
             folder,
         )
-        self.is_operator = what.claim is None and said.by is None
         arguments = self.draw(0)
         wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = (
@@ -348,9 +332,7 @@ class AskedFunction:
         self.given = given_of([*said.at, wrt])
 
     def draw(self, number: int) -> dict[str, Any]:
-        """The arguments, drawn once more; an operator knows its own."""
-        if self.is_operator and not self.at:
-            return {}
+        """The arguments, drawn once more."""
         return arguments_of(
             self.at, self.programs, self.options.state + number, self.dtype, self.folder
         )

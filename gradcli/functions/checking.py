@@ -35,16 +35,13 @@ from gradcli.functions.arguments import (
     seeds_for,
 )
 from gradcli.functions.calls import arrange_names, by_names, call_guarded
-from gradcli.functions.differences import JVP, along, contract
-from gradcli.functions.differences import claimed_jvps as tangents_said
+from gradcli.functions.differences import JVP, along, claimed_jvps, contract
 from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.implicit import (
     ADJOINT,
     SOLUTION,
     adjoint_said,
     check_solution,
-    is_operator,
-    parts_of_operator,
     refuse_nonlinear,
 )
 from gradcli.functions.precision import precision_of
@@ -91,16 +88,13 @@ class Question:
     ) -> tuple[Check, Any]:  # fmt: skip
         """The verdict, and the function's value.
 
-        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework,
-                  and for an operator that has its adjoint
+        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework
         equation  what the function solves
         module    of PyTorch's, whose parameters the gradient is by, too; the function itself, if it
                   is one
         Raises NoValue where the function raises, what the claim raises, and GradcliError for what
         they may not give.
         """
-        if claim is None and self.by is None:
-            return self._of_operator(function)
         if is_module(function):
             module, function = module or function, as_function(function)
         names = arrange_names(function, list(self.arguments))
@@ -149,19 +143,6 @@ class Question:
             return self._check(
                 Subject(function, self.arguments, self.wrt, found.make), found, None, equation
             )
-
-    def _of_operator(self, operator: Any) -> tuple[Check, Any]:
-        """The verdict on the adjoint that an operator says it has."""
-        if not is_operator(operator):
-            raise UsageError(
-                "there is no gradient to check, and the function is no operator that has an "
-                "adjoint (matvec and rmatvec)",
-                help="give one of --gradient, --jvp-of and --adjoint, or a framework: --by",
-            )
-        function, adjoint, arguments = parts_of_operator(operator, self.arguments, self.state)
-        return replace(
-            self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT
-        ).check(function, adjoint)
 
     def _check(
         self,
@@ -220,7 +201,7 @@ class Question:
         with np.errstate(all="ignore"), catch_warnings():
             simplefilter("ignore")
             if self.kind == JVP:
-                return tangents_said(subject, claim, along)
+                return claimed_jvps(subject, claim, along)
             if self.kind == ADJOINT:
                 return adjoint_said(subject, claim, seeds)
             if self.order == 2:

@@ -120,10 +120,6 @@ def _doubles() -> Iterator[None]:
         config.update("jax_enable_x64", before)
 
 
-def _jax_array(name: str, value: Any, numbers: np.ndarray) -> Any:
-    return import_module("jax.numpy").asarray(numbers)
-
-
 def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     jax = import_module("jax")
     numbers = _like_floats(subject, subject.floats)
@@ -190,7 +186,13 @@ FRAMEWORKS = {
     "torch": Framework(
         "torch", lambda *given: to_torch(given[-1]), _by_torch, push=_pushed_by_torch
     ),
-    "jax": Framework("jax", _jax_array, _by_jax, _doubles, _pushed_by_jax),
+    "jax": Framework(
+        "jax",
+        lambda *given: import_module("jax.numpy").asarray(given[-1]),
+        _by_jax,
+        _doubles,
+        _pushed_by_jax,
+    ),
     "autograd": Framework("autograd", as_given, _by_autograd),
 }
 FORWARD = tuple(name for name, found in FRAMEWORKS.items() if found.push is not None)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError, InputTypeError
+from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.functions.arguments import Floats, NoValue, Seeds, Subject, claims_in
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.differences import Slope, derivative, hold_claims
@@ -141,31 +141,6 @@ UNITS = "unit vectors"
 _FACTORS = (2.5, -1.25)
 # relative: by how much a linear function may be off being one, which solvers within are
 _LINEAR = 1e-6
-
-
-def is_operator(given: Any) -> bool:
-    """Return whether an object is a linear operator with its adjoint, as those of
-    ``scipy.sparse.linalg`` are.
-    """
-    return all(callable(getattr(given, name, None)) for name in ("matvec", "rmatvec"))
-
-
-def parts_of_operator(
-    given: Any, arguments: Mapping[str, Any], state: int
-) -> tuple[Callable[..., Any], Callable[..., Any], Mapping[str, Any]]:
-    """The function, its adjoint, and its argument: random, of the operator's shape, if there is
-    none.
-    """
-    if np.dtype(getattr(given, "dtype", None) or float).kind == "c":
-        raise InputTypeError("the operator is complex: gradients are real here")
-    if not arguments:
-        shape = getattr(given, "shape", None)
-        if not (isinstance(shape, tuple) and len(shape) == 2):
-            raise ArgumentError(
-                "the operator has no shape of two numbers", help="give its argument (at)"
-            )
-        arguments = {"x": np.random.default_rng(state).standard_normal(int(shape[1]))}
-    return given.matvec, given.rmatvec, arguments
 
 
 def adjoint_said(subject: Subject, adjoint: Callable[..., Any], seeds: Seeds) -> Floats:

@@ -19,9 +19,9 @@ from gradcli.functions.asking import (
 )
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.points import Arguments
-from gradcli.query.bindings import Programs
 from gradcli.query.cases import outcome_of
 from gradcli.query.options import Options
+from gradcli.query.programs import Programs
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.storage.whole_files import path_text
@@ -33,8 +33,8 @@ class ListedCase:
 
     setting: FunctionSetting
     settings: Path
-    line: int
     options: Options
+    line = 1  # of the settings
 
     @property
     def file(self) -> str:
@@ -52,9 +52,7 @@ class ListedCase:
             function_options(self.options, self.setting),
             self.settings.parent,
         )
-        record = Record(
-            setting.function, id=setting.name, file=self.file, line=self.line, record_line=True
-        )
+        record = Record(setting.function, id=setting.name, file=self.file, record_line=True)
         arguments: Arguments = {}
         try:
             at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}

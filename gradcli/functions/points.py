@@ -127,22 +127,16 @@ def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Argume
 
 def _shorter(arguments: Arguments) -> Iterator[Arguments]:
     """Arguments of which every axis of a certain length is cut: arrays that go together stay so."""
-    for length in reversed(lengths_of(arguments)):
+    lengths = {
+        n
+        for value in arguments.values()
+        if isinstance(value, np.ndarray)
+        for n in value.shape
+        if n > 1
+    }
+    for length in sorted(lengths, reverse=True):
         for kept in sorted({1, 2, length // 2} - {0, length}):
             yield {name: cut(value, {length: kept}) for name, value in arguments.items()}
-
-
-def lengths_of(arguments: Arguments) -> list[int]:
-    """The lengths of axes, above 1."""
-    return sorted(
-        {
-            n
-            for value in arguments.values()
-            if isinstance(value, np.ndarray)
-            for n in value.shape
-            if n > 1
-        }
-    )
 
 
 def cut(value: Any, lengths: Mapping[int, int]) -> Any:

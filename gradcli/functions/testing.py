@@ -26,11 +26,11 @@ from gradcli.functions.asking import (
 )
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.checking import Question, names_to_differentiate
-from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest
-from gradcli.query.bindings import Programs, by_form, names_given, option_of
+from gradcli.query.bindings import by_form, names_given, option_of
 from gradcli.query.cases import outcome_of
 from gradcli.query.options import FAIL_ON
+from gradcli.query.programs import Programs
 from gradcli.report.describing import block
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check
@@ -107,8 +107,7 @@ def check_gradient(
     jvp_of        in the place of a gradient, the JVP that somebody wrote: it takes the arguments,
                   then a tangent for each name of ``wrt``
     adjoint       that of a linear function: it takes a vector for the result, then the arguments
-                  that are not of ``wrt``; an operator with matvec and rmatvec has its own, and with
-                  at={} an argument, too
+                  that are not of ``wrt``
     implicit      the residual(x, *arguments) that the function's value x makes zero: the gradient
                   is held to the implicit function theorem
     fixed_point   the same of a function g(x, *arguments) that gives x
@@ -187,21 +186,19 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
     )
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
-    what = questions_of(
-        given, by, order, str, alone=is_operator(function), forward=given["forward"]
-    )
+    what = questions_of(given, by, order, str, given["forward"])
     functions = {name: given[name] for name in OPTIONS if given[name] is not None}
     for name, one in {"function": function, **functions}.items():
-        if not callable(one) and not is_operator(one):
+        if not callable(one):
             raise InputTypeError(f"the {name} must be a function, not {type(one).__name__}")
     help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, by the names of its parameters"
     if at is not None and not isinstance(at, Mapping):
         raise InputTypeError(
             f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help
         )
-    if not at and (functions or by is not None):
+    if not at:
         raise ArgumentError("the function needs its arguments", help=help)
-    at = by_form("at", at or {})
+    at = by_form("at", at)
     state, atol = option_of("random_state", given["random_state"]), option_of("atol", given["atol"])
     rtol = None if given["rtol"] is None else option_of("rtol", given["rtol"])
     names = names_to_differentiate(

@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, AxisError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
-from gradcli.language import constructors as conversions
+from gradcli.language import constructors
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, as_is, full, item, ones, zeros
@@ -190,7 +190,7 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
 
 
 PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
-    "dtype": conversions.dtype_in,
+    "dtype": constructors.dtype_in,
     "device": lambda builder, x: "cpu",
     "data": lambda builder, x: detach(x),
     "real": as_is,
@@ -204,12 +204,12 @@ PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
 
 
 def _to(name: str) -> Callable[[Builder, Any], Any]:
-    return lambda builder, x: conversions.convert(builder, x, DType(name), f"{name}()")
+    return lambda builder, x: constructors.convert(builder, x, DType(name), f"{name}()")
 
 
 def _float_of_pytorch(builder: Builder, x: Expr) -> Any:
     """``x.float()``, ``x.double()``: a float of the program's precision."""
-    return conversions.as_float(builder, x, "float", "float()")
+    return constructors.as_float(builder, x, "float", "float()")
 
 
 def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
@@ -218,7 +218,7 @@ def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
             "type() without a dtype is a string, which is no value here",
             help="write x.type(torch.float64)",
         )
-    return conversions.astype(builder, x, dtype)
+    return constructors.astype(builder, x, dtype)
 
 
 def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
@@ -269,10 +269,10 @@ METHODS: dict[str, Routine] = routines({
     "contiguous": ("x, -memory_format", as_is),
     "copy": ("x, -memory_order|order", as_is),
     **dict.fromkeys(words("conj conjugate resolve_conj resolve_neg block_until_ready pin_memory"), ("x", as_is)),
-    "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", conversions.to),
-    "astype": ("x, dtype, -memory_order|order, -casting, -subok, -copy, -device", conversions.astype),
+    "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", constructors.to),
+    "astype": ("x, dtype, -memory_order|order, -casting, -subok, -copy, -device", constructors.astype),
     "type": ("x, dtype, -non_blocking", _type_of),
-    "type_as": ("x, other|tensor", conversions.like),
+    "type_as": ("x, other|tensor", constructors.like),
     **{name: ("x, -memory_format", _to(name)) for name in words("long int bool half bfloat16 "
     "short char byte")},
     **dict.fromkeys(("float", "double"), ("x, -memory_format", _float_of_pytorch)),

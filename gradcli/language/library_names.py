@@ -346,7 +346,7 @@ _REFUSED = {  # with what is to be written
     **dict.fromkeys(("mgrid", "ogrid"), "write np.arange(3)[:, None] and np.arange(2)"),
     "diag_indices": "write np.diagonal(A)",
     "unravel_index": "write np.ravel(A)[np.argmax(A)]",
-    "wofz": "write exp(-x**2) and 2/sqrt(pi)*dawsn(x) for its two parts",
+    "wofz": "write exp(-x**2) for its real part, 2*dawsn(x)/sqrt(pi) for its imaginary part",
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -411,6 +411,54 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
 # Asked from the first line on that begins with a prompt or ends as the head of a block does.
 
 
+def _definition(found: re.Match[str]) -> str:
+    """The head of a definition, up to where its expression begins."""
+    return f"{found[1]}({found[2]}) =".rjust(len(found[0]))
+
+
+def _autograd(found: re.Match[str]) -> str:
+    """``torch.autograd.grad(y, [x, z])``: a tuple of derivatives."""
+    parts = [f"grad({found[1]}, {x.strip()}), " for x in found[2].split(",")]
+    return f"({''.join(parts)})"
+
+
+_REWRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"\A\s*def\s+(\w+)\s*\(([\w\s,]*)\)\s*:\s*return\b"), _definition),
+    (re.compile(r"\A\s*(\w+)\s*=\s*lambda\s+(\w[\w\s,]*):"), _definition),
+    (re.compile(r"\b(?:jax\.)?grad\(\s*(\w+)\s*\)(?=\()"), r"\1'"),
+    (
+        re.compile(r"\b(?:jax\.)?value_and_grad\(\s*(\w+)\s*\)(\(\s*\w+\s*\))"),
+        r"\1\2, \1'\2",
+    ),
+    (
+        re.compile(
+            r"\btorch\.autograd\.grad\(\s*(\w+)\s*,\s*[\[(]?([\w\s,]+?),?\s*[\])]?"
+            r"(?:,\s*(?:create|retain)_graph\s*=\s*True\s*)*\)"
+        ),
+        _autograd,
+    ),
+    (
+        re.compile(r"\Aprint\(([\w.]+(?:\s*,\s*[\w.]+)+)\)"),
+        lambda found: found[1].replace(",", ";"),
+    ),
+    (
+        re.compile(r"\b((?:np|numpy)\.random\.)normal\((?:0,\s*1,\s*|(?=size\b))"),
+        r"\1standard_normal(",
+    ),
+    (re.compile(r"\b((?:np|numpy)\.random\.)uniform\((?:0,\s*1,\s*|(?=size\b))"), r"\1random("),
+)
+
+
+def rewrite(text: str) -> str:
+    """Functions of one line, derivatives of libraries, printed values and draws of NumPy's as the
+    language writes them.
+    """
+    if any(word in text for word in ("def ", "lambda ", "grad(", "print(", "random.")):
+        for pattern, written in _REWRITTEN:
+            text = pattern.sub(written, text)
+    return text
+
+
 _PROMPT = re.compile(r"(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n|\Z)))")
 _MORE = re.compile(r"^(?:\.\.\.(?:[ \t]|(?=\r?$))|[ \t]*\.\.\.:(?:[ \t]|(?=\r?$)))", re.MULTILINE)
 _HEADERS = words(
@@ -460,16 +508,23 @@ def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Sourc
             ):
                 block.append(text)
                 continue
-            yield Block("".join(block), name, first)
+            yield _block(block, name, first)
             block = []
         if printed:
             yield Output(line, name, number)
         elif is_head(text):
             block, first, depth = [text], number, _depth(text)
         elif text.strip():
-            yield Source(text, name, number)
+            yield Source(rewrite(text), name, number)
     if block:
-        yield Block("".join(block), name, first)
+        yield _block(block, name, first)
+
+
+def _block(lines: list[str], name: str | None, first: int) -> Source:
+    """A block as it stands, or the definition that it is."""
+    text = "".join(lines)
+    read = rewrite(text)
+    return Block(text, name, first) if read == text else Source(read, name, first)
 
 
 def _without_prompts(text: str) -> str:

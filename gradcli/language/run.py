@@ -28,7 +28,7 @@ from gradcli.language.deviations import deviations, has_sign, refuse_measured, s
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
-from gradcli.language.python_hints import is_head, pieces
+from gradcli.language.python_hints import is_head, pieces, rewrite
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
 from gradcli.language.statements import (
@@ -321,7 +321,7 @@ def sources(
             )
             return
         if text.strip():
-            yield Source(text, name, first)
+            yield Source(rewrite(text), name, first)
 
 
 def statements(

@@ -29,7 +29,7 @@ from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
 from gradcli.report.records import box_text
 
 if TYPE_CHECKING:
-    from gradcli.query.bindings import Programs
+    from gradcli.query.programs import Programs
     from gradcli.reference.ranges.search import Range
 
 

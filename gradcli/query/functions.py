@@ -19,6 +19,7 @@ from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.query import bindings as given
+from gradcli.query.programs import Programs
 from gradcli.query.specialized import (
     HessianPlan,
     MatrixPlan,
@@ -349,7 +350,7 @@ class Compiled:
         """The names that need a value."""
         from gradcli.query.free_variables import names_left
 
-        program = given.Programs(self.settings.limits).fresh()
+        program = Programs(self.settings.limits).fresh()
         return names_left(program, self.expression.split("\n"))
 
     def _lazily(

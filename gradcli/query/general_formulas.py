@@ -58,7 +58,8 @@ def derivative_formulas(
         kind, derive = mode, partial(_blocks, scope, root, wrt, twice)
     keys = [f"{a},{b}" for a in wrt for b in wrt] if twice else [*wrt]
     found = dict.fromkeys(keys, Formula(None))
-    if _is_worth_trying(scope, order) and (kind == "partial" or not _has_large(order)):
+    is_small = all(math.prod(node.shape) <= _SAMPLED for node in order if node.is_leaf)
+    if _is_worth_trying(scope, order) and (kind == "partial" or is_small):
         try:
             derived = derive()
             write = Textbook(derived.graph, "quick")
@@ -165,11 +166,6 @@ def _is_worth_trying(scope: Scope, order: Sequence[Expr]) -> bool:
     return size <= _LARGEST_GRAPH and all(
         scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf
     )
-
-
-def _has_large(order: Sequence[Expr]) -> bool:
-    """Return whether there is an array at which trying formulas would take long."""
-    return any(math.prod(node.shape) > _SAMPLED for node in order if node.is_leaf)
 
 
 def _short_formula(

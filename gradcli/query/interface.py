@@ -204,6 +204,7 @@ def _answers(
     from gradcli.query.evaluate import Script
     from gradcli.query.names import refuse_unknown
     from gradcli.query.options import Options
+    from gradcli.query.programs import programs_with
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
     known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__
@@ -232,7 +233,7 @@ def _answers(
         read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
     asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
     making = [read.pop(word, None) for word in ("limits", "dtype", "dialect", "jvp", "hvp")][:3]
-    programs = given.programs_with(values, *making)
+    programs = programs_with(values, *making)
     programs.keeps_text = "observer" in asked
     if "seed" in read:
         read["seed"] = given.seed_of(read["seed"])

@@ -356,7 +356,10 @@ def _listed_variables(
         _refuse_two_values(scope, order, found)
         flows = useful_nodes(order)
         found = {
-            name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)
+            name: x
+            for name, x in found.items()
+            # the text may have bound its own value again with const
+            if x in flows or not (name in scope.names and scope.names[name].op is detach)
         }
     used = {use.leaf.payload.name: use.leaf for use in uses if varies(use.leaf)}
     if not used.keys() <= found.keys():  # in the order of their bindings
@@ -460,8 +463,3 @@ def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, 
 def _place_of(binding: Statement) -> str:
     line, column = binding.source.position(binding.span.start)
     return f"on line {line}, column {column}"
-
-
-def _is_constant(scope: Scope, name: str) -> bool:
-    """Return whether the text has bound a name's own value again with const."""
-    return scope.names[name].op is detach if name in scope.names else False

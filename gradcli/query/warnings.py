@@ -85,7 +85,7 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
 
 def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
     """The two numbers between which an operator stands, as in ``: 0.0/0.0``; and how to write a
-    real cube root.
+    real root.
     """
     assert node.op is not None
     sign = node.op.sign
@@ -94,9 +94,11 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.given_operands)
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
-    third = round(3 * y) if sign == "**" and x < 0 and math.isfinite(y) else 0
-    if third % 3 and math.isclose(3 * y, third, rel_tol=1e-7):
-        right += "; the real value is cbrt(...)" + f"**{third}" * (third != 1)
+    for n in (3, 5, 7, 9) if sign == "**" and x < 0 and math.isfinite(y) else ():
+        power = round(n * y)
+        if math.gcd(power, n) == 1 and math.isclose(n * y, power, rel_tol=1e-7):
+            root = "cbrt(...)" if n == 3 else f"(sign(...)*abs(...)**(1/{n}))"
+            right += f"; the real value is {root}" + f"**{power}" * (power != 1)
     return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
 
 

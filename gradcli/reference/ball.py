@@ -350,7 +350,7 @@ _FAR_OUT = 30
 # under their names in FLINT, if these are others, or of 1/x, and between which numbers
 _TABLE = """
 sin; cos; tan; sec; cot; csc; atan; sinh; cosh; tanh; coth; sech; csch; asinh; exp; expm1
-gamma; digamma; erf; erfi; ei; si; shi; sinpi sin_pi; cospi cos_pi; sincpi sinc_pi
+gamma; rgamma; digamma; erf; erfi; ei; si; shi; sinpi sin_pi; cospi cos_pi; sincpi sinc_pi
 factorial fac; fresnels fresnel_s; fresnelc fresnel_c
 asec 1/acos; acsc 1/asin; acoth 1/atanh; acsch 1/asinh; asech 1/acosh 0 1
 asin asin -1 1; acos acos -1 1; atanh atanh -1 1; acosh acosh 1; erfinv erfinv -1 1

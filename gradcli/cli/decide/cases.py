@@ -37,7 +37,6 @@ from gradcli.language.tree import Asked, Statement
 from gradcli.limits import Limits
 from gradcli.plans.backend import require_compiler
 from gradcli.plans.threads import cores
-from gradcli.query.bindings import Programs
 from gradcli.query.cases import (
     CheckedLines,
     check_statement,
@@ -51,6 +50,7 @@ from gradcli.query.cases import (
 )
 from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import CHECKING, Options, checking_options
+from gradcli.query.programs import Programs
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record

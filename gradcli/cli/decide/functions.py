@@ -22,7 +22,7 @@ from gradcli.cli.decide.parallel import Worker, alone
 from gradcli.cli.inputs import Inputs, assignments, function_inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import EvaluationError, GradcliError, UsageError
-from gradcli.files.settings import FunctionSetting, line_of_function
+from gradcli.files.settings import FunctionSetting
 from gradcli.functions.asking import (
     OPTIONS,
     AskedFunction,
@@ -36,9 +36,9 @@ from gradcli.functions.asking import (
 from gradcli.functions.calls import call_guarded
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
-from gradcli.query.bindings import Programs
 from gradcli.query.cases import left_undecided, outcome_of
 from gradcli.query.options import Options
+from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
@@ -186,7 +186,6 @@ class FunctionCase(AskedFunction):
             Programs(limits),
             folder,
             _option,
-            alone=True,
         )
 
     def outcome(self, name: str, xfail: str | None = None) -> Outcome:
@@ -196,9 +195,7 @@ class FunctionCase(AskedFunction):
         smallest: Mapping[str, Any] | None = None
         try:
             smallest = self._decide(record)
-        except (
-            UsageError
-        ):  # of the request, which only the function itself shows: it is no operator
+        except UsageError:  # of the request, which only the function itself shows
             raise
         except GradcliError as error:
             record.error = Failure.of(error)
@@ -350,11 +347,8 @@ class ListedFunctions(Work):
             id=setting.name,
             file=None if self.path is None else path_text(self.path),
             record_line=True,
-        )
-        record.line, record.xfail, record.skip = (
-            line_of_function(setting, self.path),
-            setting.xfail,
-            setting.skip,
+            xfail=setting.xfail,
+            skip=setting.skip,
         )
         if record.skip is None and self.budget.time_left == 0:
             left_undecided(record, self.budget.reason)
@@ -372,7 +366,7 @@ class ListedFunctions(Work):
             )
             outcome = case.outcome(setting.name, setting.xfail)
             if outcome.file is None:  # it could not be imported
-                outcome.record.file, outcome.record.line = record.file, record.line
+                outcome.record.file = record.file
         except GradcliError as error:
             outcome = outcome_of(record.fail(error), setting.name, fail_on=options.fail_on)
             outcome.repeat = repeating_command(asked, self.folder)

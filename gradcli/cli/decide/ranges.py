@@ -21,10 +21,10 @@ from gradcli.cli.inputs import (
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
 from gradcli.errors import UsageError
-from gradcli.query.bindings import Programs
 from gradcli.query.bounds import bounds, within
 from gradcli.query.free_variables import names_left
 from gradcli.query.plots import plots
+from gradcli.query.programs import Programs
 from gradcli.report.plot_chart import Chart, Row, Style
 from gradcli.report.ranges import BoundRecord, PlotRecord
 from gradcli.report.table import plot_rows

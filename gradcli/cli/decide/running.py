@@ -26,10 +26,10 @@ from gradcli.errors import UsageError, text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.plans.backend import require_compiler
-from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import Options, names_of
+from gradcli.query.programs import Programs
 from gradcli.report.records import Answer, Record
 
 

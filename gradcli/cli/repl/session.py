@@ -25,9 +25,9 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tokens import open_brackets
 from gradcli.language.tree import Assertion, Query
 from gradcli.limits import DEFAULT
-from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.options import Options
+from gradcli.query.programs import Programs
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")

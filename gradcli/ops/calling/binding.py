@@ -47,15 +47,15 @@ _TABLE = """
         lapack_driver: 'gesdd' 'gesvd' 'gelsd' 'gelsy' 'gelss'
         kind: 'quicksort' 'mergesort' 'heapsort' 'stable'
         stable: flag
-        optimize lwork _stacklevel: anything
+        optimize lwork _stacklevel compute_mode: anything
     between which dtypes numbers may move, where all have one
         casting: 'no' 'equiv' 'safe' 'same_kind' 'unsafe'
     what is so of indices, and what would become of those out of bounds, which are refused
         indices_are_sorted unique_indices: flag
         bounds_mode bounds_value: anything
     what a function does without being asked
-        everywhere use_lower pivot traced: True
-        inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower returned: False
+        everywhere use_lower pivot traced size_average reduce unpack_data unpack_pivots: True
+        inplace exact repetition return_rank pivoting promote_integers recompute_scale_factor hermitian allow_singular lower returned: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
         mode: 'raise'
@@ -99,7 +99,7 @@ def help_for(name: str, parameter: str) -> str:
 
 
 _WHOLE = (
-    "chunks count dim0 dim1 divisor_override downscale_factor embed_dim_to_check groups ignored "
+    "chunks count dim0 dim1 downscale_factor embed_dim_to_check groups ignored "
     "index k length num_classes num_groups "
     "num_heads padding_idx power start step stop upscale_factor"
 )
@@ -119,8 +119,8 @@ _BY_KIND = {
     "axes": "axes output_size",
     "number": _QUANTITIES,
     "numbers": "scale_factor v",
-    "flag": "align_corners recompute_scale_factor size_average unbiased",
-    "text": "compute_mode driver rounding_mode",
+    "flag": "align_corners unbiased",
+    "text": "driver rounding_mode",
     "order": "ord",
     "any": "padding",
     "truths": "mask",

@@ -550,24 +550,15 @@ def lu_factor(x: Any) -> Any:
     return _pack(lower, upper), pivots_of(x)
 
 
-@function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")
-def torch_lu(x: Any, *, get_infos: bool = False) -> Any:
-    """torch.lu: L and U in one matrix, LAPACK's pivots, and zeros if asked for."""
-    found = lu_factor(x)
-    return (*found, no_info(x)) if get_infos else found
-
-
 @function(results="P L U")
-def lu_unpack(
-    x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots: bool = True
-) -> tuple[Any, Any, Any]:
+def lu_unpack(x: Any, pivots: Index) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
     k = min(n, m)
     return (
-        _matrix_of(pivots, n, x) if unpack_pivots else nothing(x),
-        with_unit_diagonal(tril(column_range(x, None, k))) if unpack_data else nothing(x),
-        triu(row_range(x, None, k)) if unpack_data else nothing(x),
+        _matrix_of(pivots, n, x),
+        with_unit_diagonal(tril(column_range(x, None, k))),
+        triu(row_range(x, None, k)),
     )
 
 
@@ -587,8 +578,8 @@ declare(f"""
     torch:
         linalg.lu = torch_linalg_lu({_A}, *, -pivot)
         linalg.lu_solve = lu_solve({_LU}, y|B, *, left, adjoint)
-        lu Tensor.lu = torch_lu({_A}, -pivot, get_infos)
+        lu Tensor.lu = lu_factor({_A}, -pivot, -get_infos)
         lu_factor({_A}, *, -pivot)
-        lu_unpack({_LU}, unpack_data, unpack_pivots)
+        lu_unpack({_LU}, -unpack_data, -unpack_pivots)
         lu_solve Tensor.lu_solve = lu_solve(y|b|input, {_LU})
 """)

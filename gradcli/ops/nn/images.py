@@ -463,8 +463,7 @@ def _pooling(n: int) -> None:
 
     average, largest = f"avg_pool{n}d", f"max_pool{n}d"
     averaged = (
-        "input, kernel_size, stride, padding, ceil_mode, count_include_pad"
-        + ", divisor_override" * (n > 1)
+        "input, kernel_size, stride, padding, ceil_mode, count_include_pad, -divisor_override"
     )
 
     @function(average, torch=averaged, example=example(average))
@@ -476,16 +475,11 @@ def _pooling(n: int) -> None:
         padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
-        divisor_override: Any = None,
     ) -> Any:
         """The means of windows over the last axes."""
         tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
-        if divisor_override == 0:
-            raise ArgumentError(f"{average}: divisor_override must not be 0")
         whole = reduce(np.multiply.outer, counts if count_include_pad else _inside(input, tables))
-        return _sum_windows(input, tables) / (
-            whole.astype(float) if divisor_override is None else float(divisor_override)
-        )
+        return _sum_windows(input, tables) / whole.astype(float)
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
     def extremes(
@@ -577,7 +571,7 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
 
 
 def _sizes(
-    x: Any, size: Any, scale_factor: Any, recompute: bool
+    x: Any, size: Any, scale_factor: Any
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
     """The lengths of the result's axes, and the factors by which places are computed (None: from
     the lengths).
@@ -586,8 +580,6 @@ def _sizes(
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate: give either size or scale_factor")
     if scale_factor is None:
-        if recompute:
-            raise ArgumentError("interpolate: recompute_scale_factor goes with scale_factor only")
         return each("interpolate", "size", size, n, 1), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
     if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):
@@ -601,7 +593,7 @@ def _sizes(
             f"interpolate: the scale_factor {scale_factor!r} leaves nothing of an array of shape "
             f"{tuple(x.shape)}"
         )
-    return lengths, (None,) * n if recompute else factors
+    return lengths, factors
 
 
 @function()
@@ -612,7 +604,6 @@ def interpolate(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
 ) -> Any:
     """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.
 
@@ -630,7 +621,7 @@ def interpolate(
             "interpolate: align_corners goes with the modes linear, bilinear, bicubic and "
             "trilinear only"
         )
-    lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
+    lengths, scales = _sizes(input, size, scale_factor)
     if mode == "area":
         return covering_means(
             input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)]
@@ -672,6 +663,7 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
 
 declare("""
     torch:
+        interpolate(input, size, scale_factor, mode, align_corners, -recompute_scale_factor)
         upsample = interpolate(input, size, scale_factor, mode, align_corners)
         upsample_nearest = interpolate(input, size, scale_factor)
         upsample_bilinear = interpolate(input, size, scale_factor; mode='bilinear', align_corners=True)

@@ -285,13 +285,13 @@ declare("""
 # -- Modules of torch.nn: each is a function of torch.nn.functional that keeps arguments ---------
 
 
-_REDUCED = "size_average, reduce, reduction"
+_REDUCED = "-size_average, -reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
 
 # Each class as it is constructed, and the function that its objects are.
 declare_classes(f"""
-    CrossEntropyLoss(weight, size_average, ignore_index, reduce, reduction, label_smoothing) = cross_entropy
-    NLLLoss(weight, size_average, ignore_index, reduce, reduction) = nll_loss
+    CrossEntropyLoss(weight, -size_average, ignore_index, -reduce, reduction, label_smoothing) = cross_entropy
+    NLLLoss(weight, -size_average, ignore_index, -reduce, reduction) = nll_loss
     BCELoss(weight, {_REDUCED}) = binary_cross_entropy
     BCEWithLogitsLoss(weight, {_REDUCED}, pos_weight) = binary_cross_entropy_with_logits
     MSELoss({_REDUCED}) = mse_loss
@@ -299,7 +299,7 @@ declare_classes(f"""
     SmoothL1Loss({_REDUCED}, beta) = smooth_l1_loss
     HuberLoss(reduction, delta) = huber_loss
     KLDivLoss({_REDUCED}, log_target) = kl_div
-    PoissonNLLLoss(log_input, full, size_average, eps, reduce, reduction) = poisson_nll_loss
+    PoissonNLLLoss(log_input, full, -size_average, eps, -reduce, reduction) = poisson_nll_loss
     GaussianNLLLoss(full, eps, reduction) = gaussian_nll_loss
     HingeEmbeddingLoss(margin, {_REDUCED}) = hinge_embedding_loss
     CosineEmbeddingLoss(margin, {_REDUCED}) = cosine_embedding_loss
@@ -343,7 +343,7 @@ declare_classes(f"""
     PixelUnshuffle(downscale_factor) = pixel_unshuffle
     Unfold(kernel_size, dilation, padding, stride) = unfold
     Fold(output_size, kernel_size, dilation, padding, stride) = fold
-    Upsample(size, scale_factor, mode, align_corners, recompute_scale_factor) = interpolate
+    Upsample(size, scale_factor, mode, align_corners, -recompute_scale_factor) = interpolate
     LocalResponseNorm(size, alpha, beta, k) = local_response_norm
     Dropout(p, -inplace) = dropout
     Identity(*) = positive
@@ -356,7 +356,7 @@ for _n in (1, 2, 3):
         MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode) = max_pool{_n}d
         AdaptiveAvgPool{_n}d(output_size) = adaptive_avg_pool{_n}d
         AdaptiveMaxPool{_n}d(output_size, return_indices) = adaptive_max_pool{_n}d
-        AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{", divisor_override" * (_n > 1)}) = avg_pool{_n}d
+        AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad, -divisor_override) = avg_pool{_n}d
     """)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
 for _n in (1, 2, 3):

@@ -97,8 +97,8 @@ def dist(x: Any, y: Any, *, p: Any = 2) -> Any:
     return _length(x - y, p)
 
 
-@function(torch="x|x1, y|x2, p, compute_mode", kinks=_KINKS)
-def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) -> Any:
+@function(torch="x|x1, y|x2, p, -compute_mode", kinks=_KINKS)
+def cdist(x: Any, y: Any, *, p: float = 2.0) -> Any:
     """The distances of each row of x from each row of y, in the p-norm.
 
     >>> cdist([x], [y, 2*x])
@@ -217,29 +217,14 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
     """Register a loss by its definition, as `function` does; ``torch`` is PyTorch's order of all
     parameters.
 
-    The definition gives the loss of every entry, or takes ``reduction`` itself. PyTorch's older
-    size_average and reduce say what reduction says: mean, or else sum, or else none.
+    The definition gives the loss of every entry, or takes ``reduction`` itself.
     """
 
     def define(body: Function) -> Any:
         static = body.__kwdefaults__ or {}
         reduces = "reduction" in static
 
-        def reducing(
-            *arrays: Any,
-            reduction: str,
-            size_average: bool | None,
-            reduce: bool | None,
-            **rest: Any,
-        ) -> Any:
-            if size_average is not None or reduce is not None:
-                reduction = (
-                    "none"
-                    if reduce is not None and not reduce
-                    else "mean"
-                    if size_average is None or size_average
-                    else "sum"
-                )
+        def reducing(*arrays: Any, reduction: str, **rest: Any) -> Any:
             return (
                 body(*arrays, reduction=reduction, **rest)
                 if reduces
@@ -251,7 +236,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
             signature_of(body),
             reducing,
             doc=body.__doc__ or "",
-            static={**static, "reduction": "mean", "size_average": None, "reduce": None},
+            static={**static, "reduction": "mean"},
             **record,
         )
         declare(f"torch:\n{made.name}({torch})")
@@ -260,7 +245,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
     return define
 
 
-@loss("input, target, size_average, reduce, reduction")
+@loss("input, target, -size_average, -reduce, reduction")
 def mse_loss(input: Any, target: Any) -> Any:
     """The squared differences.
 
@@ -272,13 +257,13 @@ def mse_loss(input: Any, target: Any) -> Any:
 _TIE = (noted_kink("input = target", "0"),)
 
 
-@loss("input, target, size_average, reduce, reduction", kinks=_TIE)
+@loss("input, target, -size_average, -reduce, reduction", kinks=_TIE)
 def l1_loss(input: Any, target: Any) -> Any:
     """The absolute differences."""
     return abs_(input - target)
 
 
-@loss("input, target, size_average, reduce, reduction, beta", kinks=_TIE)
+@loss("input, target, -size_average, -reduce, reduction, beta", kinks=_TIE)
 def smooth_l1_loss(input: Any, target: Any, *, beta: Number = 1.0) -> Any:
     """d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones."""
     if is_number(beta) and beta < 0:
@@ -298,7 +283,7 @@ def huber_loss(input: Any, target: Any, *, delta: Number = 1.0) -> Any:
     return where(greater(size, delta), delta * (size - delta / 2), square(input - target) / 2)
 
 
-@loss("input, target, size_average, reduce, reduction, log_target")
+@loss("input, target, -size_average, -reduce, reduction, log_target")
 def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str = "mean") -> Any:
     """target*(log(target) - input), the input being log-probabilities, the target too if
     log_target; 'batchmean' divides by the first extent.
@@ -323,7 +308,7 @@ declare("""
 """)
 
 
-@loss("input, target, var, full, eps, reduction, size_average, reduce")
+@loss("input, target, var, full, eps, reduction, -size_average, -reduce")
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6
 ) -> Any:
@@ -338,7 +323,7 @@ def gaussian_nll_loss(
     return losses + 0.5 * math.log(2 * math.pi) if full else losses
 
 
-@loss("input, target, log_input, full, size_average, eps, reduce, reduction")
+@loss("input, target, log_input, full, -size_average, eps, -reduce, reduction")
 def poisson_nll_loss(
     input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Number = 1e-8
 ) -> Any:
@@ -388,7 +373,7 @@ bernoulli_nll = structural(
 
 
 @loss(
-    "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
+    "input, target, weight, -size_average, -reduce, reduction", domain="0 <= input <= 1",
 )
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
     """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's.
@@ -419,7 +404,7 @@ def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
 
 
 @loss(
-    "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
+    "input, target, weight, -size_average, -reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
 )
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None
@@ -437,7 +422,7 @@ def binary_cross_entropy_with_logits(
     return losses if weight is None else losses * weight
 
 
-@loss("input, target, weight, size_average, reduce, reduction")
+@loss("input, target, weight, -size_average, -reduce, reduction")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None) -> Any:
     """binary_cross_entropy_with_logits, averaged over the last axis; the target is broadcast to the
     input.
@@ -584,7 +569,7 @@ def _nll(
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
-@loss("input, target, weight, size_average, ignore_index, reduce, reduction")
+@loss("input, target, weight, -size_average, ignore_index, -reduce, reduction")
 def nll_loss(
     input: Any,
     target: Index,
@@ -600,7 +585,7 @@ def nll_loss(
 
 
 @loss(
-    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
+    "input, target, weight, -size_average, ignore_index, -reduce, reduction, label_smoothing",
     backward="NllLoss",
 )
 def cross_entropy(
@@ -651,7 +636,7 @@ def one_hot(x: Index, *, num_classes: int) -> Any:
 # -- Losses that want scores or distances apart by a margin
 
 
-_REDUCED = "size_average, reduce, reduction"
+_REDUCED = "-size_average, -reduce, reduction"
 _FREE = (noted_kink("exactly at the margin", "the slope of what is within it"),)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.carrying import steady
-from gradcli.ops.constants import PI
+from gradcli.ops.constants import PI, TWO_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
@@ -30,7 +30,7 @@ from gradcli.ops.registry import (
     is_number,
     nodes_for,
 )
-from gradcli.ops.special.gamma import gamma, in_sympy, lgamma, next_order
+from gradcli.ops.special.gamma import digamma, gamma, in_sympy, lgamma, next_order
 from gradcli.ops.special.hypergeometric import hypergeometric, spherical_jn
 from gradcli.ops.text import ATOM
 
@@ -132,10 +132,20 @@ def _root(x: Any) -> Any:
     return x / (1 + sqrt(1 + x))
 
 
-@function()
-def rgamma(x: Any) -> Any:
-    """1/gamma(x)."""
-    return 1 / gamma(x)
+def _rgamma_slope(out: Any, x: Any) -> Any:
+    at_pole = logical_and(equal(out, 0), less(x, 1))  # of gamma: by the reflection formula
+    pole = where(at_pole, x, 0.0)
+    return where(
+        at_pole,
+        gamma(1 - pole) * (cos(PI * pole) - digamma(1 - pole) * pole * sinc(pole)),
+        -out * digamma(x),
+    )
+
+
+rgamma = elementwise(
+    "rgamma", "x", OfSciPy("rgamma"), "rgamma", _rgamma_slope, symbolic=lambda s, x: 1 / s.gamma(x), saves="x out",
+    ulps=400, doc="1/gamma(x), and 0 at the poles of gamma.",
+)
 
 
 @function(domain="z > 0 and m >= 0")
@@ -392,7 +402,7 @@ def _bessel(
         static={"v": 0},
         doc=f"{doc} In a program the order comes first: {name}(1, x). >>> {name}(1, x)",
         written=f"{name}({{v}}, {{x}})",
-        latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
+        latex=rf"{word[-1].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
         numpy=f"special.{name}({{v}}, {{0}})",
         **record,
     )
@@ -475,8 +485,28 @@ def i1e(x: Any) -> Any:
     return exp(-abs_(x)) * iv(x, v=1)
 
 
+def _struve_slope(op: Op, x: Any, v: float) -> Any:
+    if v % 1 or v < 0:
+        raise ArgumentError(f"struve has derivatives of whole orders of at least 0, not {v}")
+    nodes_for(int(v), "struve")
+    if not v:
+        return TWO_BY_PI - op(x, v=1)
+    # and x**v/(1*3*...*(2*v + 1)), by factors that do not overflow
+    return (op(x, v=v - 1) - op(x, v=v + 1)) / 2 + math.prod(
+        [x / k for k in range(3, 2 * int(v) + 2, 2)]
+    ) / PI
+
+
+struve = _bessel(
+    "struve", "struveh", _struve_slope, "The Struve function of order v.", ulps=10_000,
+    rounding=lambda m, out, x, v: 10_000 * m.abs(out) + m.where(m.greater(m.abs(x), 1.0), 400 + 4 * m.sqrt(m.abs(x)), 0.0),
+    symbolic=in_sympy("struve", lambda m, x, v: m.struveh(v, x), lambda s, function, values, orders:
+        function(*values, orders[0] - 1) - orders[0] / values[0] * function(*values, *orders)),
+)
+
 declare("""
     numpy:
+        struve struveh = struve(v, x)
         jv jn besselj = jv(v, x|z)
         yv yn bessely = yv(v, x|z)
         iv besseli = iv(v, x|z)
