@@ -217,6 +217,10 @@ class Judging:
             )
             self._leave_open(path, reason)
             return
+        kinks = [kink for part in check.variables.values() for kink in part.kinks]
+        for claim in check.claims if kinks and not found.point else ():
+            # a value that was given may be there for its shape only
+            claim.verdict = min(claim.verdict, Verdict.KINK)
         self.check.take(check, lambda name: ",".join((*path, name)))
         # how well floats do is no matter of the formula
         verdicts = [claim.verdict for claim in check.claims] or [check.verdict]
@@ -227,11 +231,11 @@ class Judging:
         why = check.reason
         if worst is Verdict.KINK:
             why = f"not differentiable {self.kinks}" if self.kinks else why
-            kinks = [kink for part in check.variables.values() for kink in part.kinks]
             at = " ".join(f"{name}={float(value)!r}" for name, value in found.point.items())
-            self.record.warnings += [
-                f"at {at}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks
-            ]
+            self.record.warnings += dict.fromkeys(
+                f"at {at or 'the given values'}: {kink.sides}; chosen is {kink.chosen:g}"
+                for kink in kinks
+            )
         elif worst > Verdict.AGREE:
             self.record.warnings += [
                 line.removeprefix("claim of ")

@@ -172,7 +172,7 @@ class Run:
 
 def evaluate(request: EvalRequest) -> int:
     """Evaluate everything that was asked for."""
-    inputs = eval_inputs(request, equation=request.implicit is not None)
+    inputs = eval_inputs(request)
     options = eval_options(request)
     targets: dict[str, str] = {}
     save = None
