@@ -68,7 +68,8 @@ _SUBMODULES = frozenset(
     ]
 )
 
-__all__ = list(_PLACE)  # type checkers read __init__.pyi
+# type checkers read __init__.pyi; a star import leaves Python's own compile alone
+__all__ = [name for name in _PLACE if name != "compile"]
 
 
 def __getattr__(name: str) -> Any:
@@ -89,8 +90,11 @@ def __getattr__(name: str) -> Any:
         return version("gradcli")
     if name.startswith("__"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
+    from gradcli import testing
     from gradcli.tensors.torch.namespace import resolve
 
+    if name in testing.__all__:
+        raise AttributeError(f"gradcli has no {name}: write gradcli.testing.{name}")
     found = globals()[name] = resolve(name)
     return found
 

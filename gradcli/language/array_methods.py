@@ -187,7 +187,9 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
         )
     if None in found:
         raise UnknownNameError("there is no gradient: a backward() before has an error")
-    total = reduce(operator.add, [transforms.derive("vjp", y, x, None) for y in found if y])
+    total = reduce(
+        operator.add, [transforms.derive("vjp", y, x, None) for y in found if y is not None]
+    )
     return builder.graph.constant(scope.evaluate(total))
 
 

@@ -98,7 +98,7 @@ class Bindings:
         scope, text = self.scope, statement.text
         changed, all_trained = names_changed(text)
         if all_trained:
-            changed |= scope.requiring or scope.leaves.keys()
+            changed |= scope.requiring or (scope.leaves.keys() if ".step(" in text else set())
         for name in (*names, *scope.names.keys() & changed):
             self.lose(name, statement, error)
         if "backward(" in text:

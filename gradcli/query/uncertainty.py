@@ -10,6 +10,7 @@ of the square of that is added to the variance.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -93,8 +94,11 @@ def _joint_covariance(
     scope, known = propagation.scope, propagation.scope.uncertain
     if scope.replaced or len(propagation.slopes) + len(known) > _MOST_RESULTS:
         return None
+    text = one_line(record.expr, _LONGEST)
+    if propagation.root.shape and re.fullmatch(r"[\w.]+(\([^()]*\))?|\[.*\]", text) is None:
+        text = f"({text})"
     for index, row in zip(np.ndindex(propagation.root.shape), propagation.slopes, strict=True):
-        label = f"{one_line(record.expr, _LONGEST)}{[*index] or ''}"
+        label = f"{text}{[*index] or ''}"
         known.append((label, {name: row[part] for name, part in propagation.places.items()}))
     leaves = {name: scope.leaves[name] for _, parts in known for name in parts}
     none = {name: np.zeros(math.prod(x.shape)) for name, x in leaves.items()}
