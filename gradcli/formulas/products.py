@@ -140,8 +140,8 @@ class Fractions:
 
 def with_absolutes(algebra: Algebra, value: Value) -> Value:
     """x*sign(x) as abs(x), and sign(x)/x as 1/abs(x)."""
-    powers = dict(value[1])
-    for number in powers:
+    for number, _ in value[1]:
+        powers = dict(value[1])
         base = algebra.bases[number]
         of = base.operands[0] if base.op is arithmetic.sign else None
         if of is None or not of[1]:
