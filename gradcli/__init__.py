@@ -90,12 +90,15 @@ def __getattr__(name: str) -> Any:
         return version("gradcli")
     if name.startswith("__"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    from gradcli import testing
     from gradcli.tensors.torch.namespace import resolve
 
-    if name in testing.__all__:
-        raise AttributeError(f"gradcli has no {name}: write gradcli.testing.{name}")
-    found = globals()[name] = resolve(name)
+    try:
+        found = globals()[name] = resolve(name)
+    except AttributeError:
+        if name in importlib.import_module("gradcli.testing").__all__:
+            message = f"gradcli has no {name}: write gradcli.testing.{name}"
+            raise AttributeError(message) from None
+        raise
     return found
 
 
