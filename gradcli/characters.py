@@ -12,7 +12,7 @@ from typing import Any, Literal
 # quadratic time
 _MOST = 30
 _UNWRITTEN = re.compile(rf"([^\w\x00-\x7f]{{{_MOST + 1},}})")  # all marks are among these
-RAISED = "⁰¹²³⁴-⁹"  # digits, for regular expressions
+RAISED = "⁰¹²³⁴-⁹ⁿ"  # what is no part of a name, for regular expressions
 FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])*+"
 # A comment, primes, text in quotes, the file of a binding ``x = @data.npy``; or a name.

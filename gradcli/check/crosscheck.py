@@ -160,6 +160,11 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         check = _combine(_by_mode(asked))
         if record.hessian:
             check.critical_point = critical_point(asked.scope, asked.root, asked.wrt)
+            if not np.isfinite(record.value):
+                gradients = {name: np.full(x.shape, np.nan) for name, x in asked.wrt.items()}
+                beside = Judge(asked.scope, asked.root, asked.wrt, np.float64(1), gradients)
+                beside.decide(record.value)
+                check.limits = limits_beside(beside, gradients) if beside.decided else []
         return check, None
     assert record.grad is not None
     scope, root, wrt, _, claims, seed_leaf, convention, remembering = asked
@@ -368,6 +373,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
     """The kind of the point for all names together; None where the gradient is not zero."""
     nodes, order = [*wrt.values()], definition_order(root, [*wrt.values()])
     leaves = {x: scope.values[x] for x in order if x.is_leaf}
+    held = [x.payload.name for x in leaves if x not in nodes]
 
     def decide(balls: Any) -> CriticalPoint:
         tape = ReferenceTape(balls, leaves, scope.precision)
@@ -375,12 +381,16 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         xs = np.concatenate([np.ravel(tape.table[x]) for x in nodes])
         slopes = tape.gradient(y, [balls.one] * y.size, xs, traced=True)
         if any(active_kinks(tape, nodes).values()):
-            return CriticalPoint("undecided", "the function has a kink here")
+            return CriticalPoint("undecided", "the formula has a kink or changes branch here")
         gradient, hessian = (
             Algebra.map(lambda v: balls.mpf(plain(v)), part)
             for part in (slopes, tape.rows(slopes, xs))
         )
+        if not are_finite(balls, [gradient]):
+            return CriticalPoint("regular", "there is no gradient")
         said = "the gradient is zero"
+        if held:
+            said += f" in {', '.join(wrt)}, with {', '.join(held)} held"
         if not all(slope.is_zero for slope in gradient):
             if any(slope.ball != 0 for slope in gradient):
                 return CriticalPoint("regular", "the gradient is not zero")

@@ -99,7 +99,8 @@ def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
             raise
-        _say(_wrong_usage(error).render())
+        is_help = type(error).__name__ == "NoArgsIsHelpError"
+        _say(error.format_message() if is_help else _wrong_usage(error).render())
         return BAD_INPUT
     return command if callable(command) or isinstance(command, int) else FINE
 

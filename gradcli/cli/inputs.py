@@ -25,7 +25,6 @@ from gradcli.files.npy import read_within
 from gradcli.files.option_table import refuse_together
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
-from gradcli.query.bindings import as_equation
 from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.storage.whole_files import absolute, path_text
@@ -145,16 +144,9 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
     return found
 
 
-def eval_inputs(request: Request, *, equation: bool = False) -> Inputs:
-    """Return what ``gradcli eval`` reads, where the expression may be an equation. Raises
-    UsageError.
-    """
-    found = words_of(request)
-    if equation:
-        found = found._replace(
-            others=[(as_equation(text), beside) for text, beside in found.others]
-        )
-    return found.inputs(request, "evaluate", EXAMPLE)
+def eval_inputs(request: Request) -> Inputs:
+    """Return what ``gradcli eval`` reads. Raises UsageError."""
+    return words_of(request).inputs(request, "evaluate", EXAMPLE)
 
 
 def expression_apart(request: CheckRequest) -> CheckRequest:

@@ -275,8 +275,10 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
         return np.where(simple, x.order, np.nan)
     with np.errstate(invalid="ignore"):
         if op is pow_:
-            exponent = operands[1]
-            return np.where(exponent.still_, floats(exponent.value) * operands[0].order, np.nan)
+            x, y = operands
+            fast = (floats(value) == 0) & x.still_ & (y.order < 0)  # as exp at a pole
+            power = floats(y.value) * x.order
+            return np.where(y.still_, power, np.where(fast, _FAST, np.nan))
         if op is div:
             return operands[0].order - operands[1].order
         if op in (add, sub):

@@ -195,7 +195,10 @@ def operation(name: str) -> Op | None:
 # what programs call by names of their own, near to those of functions
 _OF_PROGRAMS = words("model net network module criterion")
 _PAIR = 2
-_IMAGINARY = frozenset("ijIJ")
+_NOTES = {
+    **dict.fromkeys("ijIJ", "there are no complex numbers here"),
+    "T": "the transpose of A is A.T",
+}
 _DEGREES = words("deg degree degrees")
 _LONGEST = 40  # characters of a name that may be several names written together
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
@@ -231,8 +234,7 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         help = f"write {calls}, or give the name a value: {name} = 1"
     elif len(name) > 1 and not name.islower() and is_function(name.lower()):
         help = f"write {name.lower()}(x): functions have round brackets"
-    note = "there are no complex numbers here" if name in _IMAGINARY else None
-    return MissingValueError(message, help=help, note=note)
+    return MissingValueError(message, help=help, note=_NOTES.get(name))
 
 
 def _is_function(scope: Scope, name: str) -> bool:
@@ -275,8 +277,17 @@ def split_glued(name: str, known: Collection[str]) -> list[str] | None:
     )
 
 
-def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
-    """The error of calling a name that is no function, on arguments that are written so."""
+def unknown_function(
+    scope: Scope, name: str, written: Sequence[str] = (), primes: int = 0
+) -> GradcliError:
+    """The error of calling a name that is no function, on arguments that are written so, or no
+    function of the program, where it has primes.
+    """
+    if primes and is_function(name):
+        message, derivative = "primes are of functions that the program defines", f"{name}(x)"
+        for _ in range(primes):
+            derivative = f"grad({derivative}, x)"
+        return UnknownNameError(message, help=f"write {derivative}")
     close = suggestion(name, scope.functions) or close_to(name)
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
     help = "define it before, or write * to multiply"
@@ -288,6 +299,8 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
         help = f"write grad({y}, {x})"
     elif inner is not None:
         help = f"write {'*'.join(name[:inner])}*{name[inner:]}({', '.join(written)})"
+    elif name in textbook.NOT_COMPUTED:
+        help = textbook.NOT_COMPUTED[name]
     elif close is not None and name not in _OF_PROGRAMS:
         help = f"did you mean '{close}'?"
     elif len(name) == _PAIR and name[0] in "d∂":
@@ -352,7 +365,7 @@ def refuse_as_factor(
             help=f"write {argument}",
         ).at(node.span)
     if node.operator == "**":
-        power = text[node.left.end : node.right.end]
+        power = text[node.start : node.right.end].partition(name)[2]  # of \sin^2, too
         bracket = _BRACKET.match(text, node.right.end)
         argument = bracket[1] if bracket is not None else "(x)"
         raise AmbiguousError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span, suggestion
 from gradcli.language.tokens import (
     END,
     NAME,
@@ -50,10 +50,9 @@ _BRACKETS = {
     r"\lfloor": ("floor", r"\rfloor"), r"\lceil": ("ceil", r"\rceil"),
 }  # fmt: skip
 _HELPS = {
-    "int": "gradcli differentiates: write what is to be differentiated",
+    **textbook.NOT_COMPUTED,
     "sum": "sum(x) adds up an array",
     "prod": "prod(x) multiplies the entries of an array",
-    "lim": "limits are not computed",
     "binom": "binomial(n, k) is a function",
     "begin": "[[1, 2], [3, 4]] is a matrix, where(x < 0, -x, x) has cases",
     "dot": "grad(x, t) is a derivative by t",
@@ -177,7 +176,10 @@ class _Reader:
         here = self.command_here()
         if here == "{":
             self.at += 1
+            count = len(self.tokens)
             self.inside("}")
+            if len(self.tokens) == count:
+                self.fail(f"\\{of} has an empty argument", start, self.at)
         elif here[:1] == "\\":
             self.deepen()
             self.command(self.at)
@@ -295,7 +297,9 @@ class _Reader:
         elif name not in _HELPS and (textbook.is_bare(name) or lookup(name, NUMPY)):
             self.add(NAME, name, start)
         else:
-            self.fail(f"\\{name} has no meaning here", start, self.at, _HELPS.get(name))
+            close = suggestion(name, (*_FRACTIONS, "sqrt", *_NAMES, *_SYMBOLS, "left", "right"))
+            help = _HELPS.get(name) or (close and f"did you mean \\{close}?")
+            self.fail(f"\\{name} has no meaning here", start, self.at, help)
 
     def is_applied(self) -> bool:
         """Tell whether a bracket comes next."""
@@ -326,7 +330,8 @@ class _Reader:
         if before:
             self.skip()
             if (last := self.command_here()) != closing:
-                self.fail(f"'{here}' is closed by '{last}'", self.at, self.at + len(last))
+                help = f"close it with {before}{closing}"
+                self.fail(f"'{here}' is closed by '{last}'", self.at, self.at + len(last), help)
             self.at += len(closing)
         for _ in range(1 + is_argument):
             self.add(SYMBOL, ")", self.at - 1)

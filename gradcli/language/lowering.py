@@ -349,7 +349,7 @@ class Lowering(Reading):
             return self.graph.apply(op, arguments)
         written = [frame.text_of(argument) for argument in node.arguments]
         if node.primes:
-            raise unknown_function(scope, name, written).at(node.callee.span)
+            raise unknown_function(scope, name, written, node.primes).at(node.callee.span)
         if name in DERIVATIVES:
             return derivative(self, node, name, arguments, keywords)
         if name in OF_PYTHON or name in OF_SYMPY:

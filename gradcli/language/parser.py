@@ -43,6 +43,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from threading import Lock
 from typing import NamedTuple, NoReturn, TypeVar
 
@@ -112,6 +113,9 @@ _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats e
 _EQUALITY = "write x == y to compare"
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
+_TRANSPOSE = re.compile(
+    r"(?<=[\w}])\^\s*\{?\s*(?:\\top|\\intercal|(?:\\(?:mathsf|mathrm)\s*\{?\s*)?T)\b"
+)
 _LONGEST_BASE = 24  # characters of a base that is quoted
 _LONGEST = 80  # characters of a reading
 _CONSTANT_BASES = words("e E pi π")
@@ -642,7 +646,12 @@ class _Parser:
         found, commas, end = self.read_bracket(_BARS, opener, self.expression)
         if commas:
             self.refuse_open(opener)
-        node = Unary("|", found[0], opener.start)
+        operand, mark = found[0], "|"
+        doubled = operand.start == opener.start + 1 and operand.end == end - 1
+        if doubled and isinstance(operand, Unary) and operand.operator == "|":  # ||x||
+            self.nodes.pop()
+            operand, mark = operand.operand, "||"
+        node = Unary(mark, operand, opener.start)
         node.end = end
         after = self.tokens[self.at]
         if _begins_value(after) and after.text not in ROOTS:
@@ -658,6 +667,9 @@ class _Parser:
         if self.bars is None:
             self.bars = self.neighbours()
         partner = self.bars.get(self.at, 0)
+        if partner == self.at + 1:  # 2||x||
+            last = self.bars.get(self.bars.get(partner, 0), 0)
+            partner = last if self.tokens[last - 1].text == "|" else partner
         if partner <= self.at + 1:
             return False
         after = self.tokens[partner + 1]
@@ -819,6 +831,13 @@ class _Parser:
         """
         left, token, bracket = self.tokens[self.at - 1], self.tokens[self.at], self.bracket
         self.refuse_words(node, left, token)
+        if found := self.transpose:
+            raise AmbiguousError(
+                f"'{found[0]}' beside a product has two readings",
+                span=Span(*found.span()),
+                source=self.source,
+                help="write x @ A @ x for matrices, x**T*y for a power; A.T is a transpose",
+            )
         if bracket.application is not None and not self.goes_on(bracket.application, node, waiting):
             return False
         raised = _waiting_power(waiting)
@@ -896,12 +915,15 @@ class _Parser:
         self.two_readings(callee.start, end, inverse, other, "asin(x) or 1/sin(x)")
 
     def refuse_after_call(self, callee: Node, opener: Token, spaced: bool) -> None:
-        """Refuse a power or a bracket after ``sin (x + 1)`` with a space, and after
-        ``sin^2(x)``.
+        r"""Refuse a power or a bracket after ``sin (x + 1)`` with a space, and after
+        ``sin^2(x)``; a factor after ``\sin \frac{1}{2}``.
         """
         after, instead = self.tokens[self.at], "(sin(x))^2 or sin(x^2)"
         if after.kind == SUPERSCRIPT or after.text == "**":
             self.refuse_going_on(callee.start, opener.start, instead, sign="", joint="")
+        fraction = self.source.text.startswith("\\", opener.start)
+        if fraction and _begins_value(after) and not textbook.is_bare(after.text):
+            self.refuse_going_on(callee.start, opener.start, "sin(x)*y or sin(x*y)")
         if spaced and after.text == "(" and after.start == end_of(self.tokens[self.at - 1]):
             self.refuse_going_on(callee.start, opener.start, instead)
 
@@ -988,6 +1010,13 @@ class _Parser:
         middle = text[first.end : begin].strip()
         readings = f"|{left}|*{middle}*|{right}|", f"|{left}*|{middle}|*{right}|"
         self.two_readings(first.start, last + 1, *readings, "|x|*y*|z| or |x*|y|*z|")
+
+    @cached_property
+    def transpose(self) -> re.Match[str] | None:
+        r"""The first ``x^\top`` or ``x^T`` of the expression."""
+        return _TRANSPOSE.search(
+            self.source.text, self.tokens[self.first].start, self.tokens[-1].start
+        )
 
     def source_text(self, node: Node) -> str:
         return self.source.text[node.start : node.end]

@@ -18,6 +18,7 @@ from gradcli.errors import (
     ArgumentError,
     GradcliError,
     InputError,
+    ParseError,
     Source,
     Span,
     TypeMismatchError,
@@ -303,6 +304,7 @@ def move_span(span: Span, begin: int | None) -> tuple[int, int] | None:
     return None if begin is None else (begin + span.start, begin + span.end)
 
 
+_UNFINISHED = re.compile(r"[-+]?[0-9.]+[eE][-+]?")
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 
 
@@ -582,6 +584,11 @@ class Program:
 
         Raises as `read` does.
         """
+        if _UNFINISHED.fullmatch(text.strip()):
+            raise ParseError(
+                f"'{text}' has an exponent without digits",
+                help="write 1e3 for a number, 1*e for a product",
+            )
         return self.bindings.raw(self.read(text, what))
 
     def uncertain(self, text: str, name: str) -> tuple[Any, Any]:

@@ -172,7 +172,7 @@ def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
 _AUGMENTED = words("+= -= *= /= **= @= //= %=")
 
 
-_LATEX = re.compile(r"\A\s*\$.*\$\s*\Z|\\[A-Za-z|{(\[]|[\^_]\s*\{")
+_LATEX = re.compile(r"\A\s*\$.*\$\s*\Z|\\[A-Za-z|{(\[,;:!]|[\^_]\s*\{|\}\s*[\^_]")
 
 
 def tokens_of(source: Source) -> list[Token]:
@@ -738,6 +738,7 @@ def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
     for variable in found.variables:
         name, callee = Name(variable, begin, end), Name("grad", begin, end)
         made = made.extend(name, callee, Call(callee, [made.root, name], [], 0, part.span.end))
+    made.derived = Query(source, Span(end, part.span.end), body), found.variables
     made.implied, made.differentials, made.source, made.span = (
         True,
         found.differentials,

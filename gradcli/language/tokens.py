@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gradcli.characters import FRACTIONS as FRACTION_SIGNS
 from gradcli.characters import NAME as NAME_PATTERN
 from gradcli.errors import ParseError, Source, Span
+from gradcli.ops.calling.textbook import NOT_COMPUTED
 from gradcli.spelling import words
 
 # from 1 on, the groups of _TOKEN
@@ -71,6 +72,8 @@ _HELP = {
     "∜": "write x**(1/4)",
     "!": "write x != y for 'not equal', not x for a condition, factorial(n) for a factorial",
     "∞": "write inf",
+    "ⁿ": "write x^n",
+    "∫": NOT_COMPUTED["int"],
     "{": "write [1, 2] for an array, (x + 1) to group",
     "}": "write [1, 2] for an array, (x + 1) to group",
     "'": "a string needs both quotes",

@@ -192,6 +192,7 @@ class Expression:
     source, span   the tokens that it was read from, where that is needed to read them again
     read           reads them, given the names that are values; an expression and nothing else, if
                    None
+    derived        what ``d/dx`` is written before, and the names, once for each order
     """
 
     called: frozenset[str] = frozenset()
@@ -201,6 +202,7 @@ class Expression:
     source: Source | None = None
     span: tuple[int, int] | None = None
     read: Callable[..., Expression] | None = None
+    derived: tuple[Query, list[str]] | None = None
 
     def __init__(self, root: Node, nodes: list[Node]) -> None:
         self.root, self.nodes = root, nodes

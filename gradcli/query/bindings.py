@@ -60,23 +60,30 @@ _EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
 _HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
 
 
-def as_equation(text: str, of: str | None = None) -> str:
-    """A text whose last statement may be an equation as people write it, with one sign "=".
+def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
+    """A program whose statements may be equations as people write them, with one sign "=".
 
-    of  a name that is no binding where it stands before the sign
+    dependent  the name that the last of them gives: ``x = sin(y)`` is no binding for y, unless y
+               is bound before
+    of         whether it is no binding where it stands before the sign
     """
-    before, mark, last = text.rpartition(";")
-    sides = _EQUALS.split(last)
-    if len(sides) != 2:
-        return text
-    head = _HEAD.fullmatch(sides[0])
-    is_binding = (
-        head is not None
-        and head[1] != of
-        and not ("(" in sides[0] and is_function(head[1]))
-        and not re.search(rf"\b{head[1]}\b", sides[1])
-    )
-    return text if is_binding else f"{before}{mark}{sides[0]}=={sides[1]}"
+    parts, bound = re.split(r"([;\n])", text), set[str]()
+    last = len(text.rstrip("; \n"))
+    for i, part in enumerate(parts):
+        sides = _EQUALS.split(part)
+        if len(sides) != 2 or sides[0].count("(") != sides[0].count(")"):
+            continue
+        head, used = _HEAD.fullmatch(sides[0]), words(sides[1])
+        is_last = len("".join(parts[: i + 1])) >= last
+        if head is None or (
+            (head[1] == dependent if of else is_last and dependent in used - bound)
+            or ("(" in sides[0] and is_function(head[1]))
+            or head[1] in used
+        ):
+            parts[i] = "==".join(sides)
+        else:
+            bound.add(head[1])
+    return "".join(parts)
 
 
 def words(expression: str) -> frozenset[str]:

@@ -21,6 +21,7 @@ from gradcli.errors import (
     EvaluationError,
     GradcliError,
     MissingValueError,
+    ShapeError,
     UnknownNameError,
 )
 from gradcli.graph.interpret import rebuild
@@ -81,6 +82,7 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
 _TRIED = 4_096  # points, where hardly one is in the domain
 _AROUND = 3  # points of the domain around which formulas are tried, too
+_SHAPES = "3", "(3, 3)"  # that a help shows
 _APART = 0.25  # the numbers of two names, so that nothing is equal by chance
 
 
@@ -185,6 +187,9 @@ def _note_numbers(error: GradcliError, names: Iterable[str]) -> None:
         error, (AmbiguousError, EvaluationError, MissingValueError, UnknownNameError)
     ):
         error.note = error.note or f"no value is given for {', '.join(names)}: numbers were tried"
+        if isinstance(error, ShapeError) and names:
+            shapes = (f"{name}=zeros({shape})" for name, shape in zip(names, _SHAPES, strict=False))
+            error.help = error.help or f"arrays need shapes: {' '.join(shapes)}"
 
 
 @contextmanager

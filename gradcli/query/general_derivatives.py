@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -217,6 +217,10 @@ class Judging:
             )
             self._leave_open(path, reason)
             return
+        kinks = [kink for part in check.variables.values() for kink in part.kinks]
+        for claim in check.claims if kinks and not found.point else ():
+            # a value that was given may be there for its shape only
+            claim.verdict = min(claim.verdict, Verdict.KINK)
         self.check.take(check, lambda name: ",".join((*path, name)))
         # how well floats do is no matter of the formula
         verdicts = [claim.verdict for claim in check.claims] or [check.verdict]
@@ -227,11 +231,11 @@ class Judging:
         why = check.reason
         if worst is Verdict.KINK:
             why = f"not differentiable {self.kinks}" if self.kinks else why
-            kinks = [kink for part in check.variables.values() for kink in part.kinks]
             at = " ".join(f"{name}={float(value)!r}" for name, value in found.point.items())
-            self.record.warnings += [
-                f"at {at}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks
-            ]
+            self.record.warnings += dict.fromkeys(
+                f"at {at or 'the given values'}: {kink.sides}; chosen is {kink.chosen:g}"
+                for kink in kinks
+            )
         elif worst > Verdict.AGREE:
             self.record.warnings += [
                 line.removeprefix("claim of ")
@@ -295,7 +299,13 @@ def derivatives(
     for statement in parsed:
         record = None
         if isinstance(statement, Query):
-            record = derive(statement, statement, asked.wrt)
+            body, by = statement.expression.derived or (statement, [])
+            is_asked = asked.wrt is None or set(asked.wrt) == set(by)
+            if by and is_asked and asked.order == 1 and asked.related is None:  # d/dx x^2
+                subject = Subject(body, body, tuple(dict.fromkeys(by)))
+                record = derivative(program, subject, replace(asked, order=len(by)), id)
+            else:
+                record = derive(statement, statement, asked.wrt)
         elif not isinstance(statement, Assertion):
             several = statement.bindings if isinstance(statement, Several) else [statement]
             said += [part for part in several if isinstance(part, (Binding, Definition))]

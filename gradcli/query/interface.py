@@ -170,16 +170,14 @@ def differentiate(
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
     arguments = dict(locals())
-    from gradcli.query.bindings import as_equation, names_given, words
+    from gradcli.query.bindings import names_given, words
     from gradcli.query.general_derivatives import derivatives, refuse_absent
-    from gradcli.query.related import related_of
+    from gradcli.query.related import related_of, with_equations
 
     def answer(script: Script, options: Options) -> Iterator[DerivativeRecord]:
         listed = (*(names_given("names", names, words(expression)) or ()), *(options.wrt or ()))
         options = replace(options, wrt=listed or None, related=related_of(implicit, of))
-        if options.related is not None:
-            lines = text_lines(as_equation(expression, of and implicit))
-            script = script._replace(lines=lines)
+        script = with_equations(script, options.related)
         found = [*derivatives(script.opened, script.statements(), options)]
         yield from found
         refuse_absent(options.wrt, found)

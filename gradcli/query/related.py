@@ -13,14 +13,24 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import EvaluationError, GradcliError, ShapeError, UnknownNameError, UsageError
+from gradcli.errors import (
+    EvaluationError,
+    GradcliError,
+    ShapeError,
+    Span,
+    UnknownNameError,
+    UsageError,
+    text_lines,
+)
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Binding, Expression, Node, Query, rewritten
 from gradcli.ops.elementwise.arithmetic import sub
+from gradcli.query.bindings import as_equations
 from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Subject, derivative, query_of
@@ -30,6 +40,7 @@ from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
 
+_NO_NAME = "the equation has no name '{}' that depends on the others"
 _ON_CURVE = 1e-3  # how far the sides of an equation may be apart at a point that was rounded
 
 
@@ -80,7 +91,7 @@ class Implicit:
         curve without one, where the program ends.
         """
         found, program = False, script.opened
-        for statement in script.statements():
+        for statement in with_equations(script, self).statements():
             if isinstance(statement, Query):
                 record: Record | None = self._at_point(program, statement, options)
             else:
@@ -92,7 +103,7 @@ class Implicit:
             yield self._at_point(program, query_of(self.dependent, program), options)
 
     def _at_point(self, program: Program, statement: Query, options: Options) -> Record:
-        record = record_of(Record, statement)
+        record = record_of(Record, statement, dependent=self.dependent)
         scope = program.scope
         try:
             text, record.read_as = _zero_of(program, statement)
@@ -100,11 +111,8 @@ class Implicit:
             assert lowered is not None
             slopes = self._slopes(program, text, _names_of(lowered), options.wrt)
             record.value = scope.evaluate(scope.names[self.dependent])
-            off = 0.0 if self._is_curve(program) else float(scope.evaluate(lowered.value))
-            if abs(off) > _ON_CURVE * (1 + abs(record.value)):
-                record.warnings.append(
-                    f"the point is not on the curve: the sides differ by {off:.6g}"
-                )
+            if not self._is_curve(program):
+                record.warnings += _off_curve(scope, lowered.value, scope.names[self.dependent])
             record.grad, record.derivative = {}, {} if options.formula else None
             if options.latex:
                 record.latex = {}
@@ -148,7 +156,8 @@ class Implicit:
         bound = [name for name in scope.names if not scope.names[name].is_leaf]
         curve = y in bound
         if not curve and y not in names:
-            raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
+            help = f"a curve is written {y} = ..." if y in scope.functions else None
+            raise UnknownNameError(_NO_NAME.format(y), help=help)
         if curve and len(names) != 1:
             said = ", ".join(names) or "no name"
             raise UsageError(f"a curve depends on one name, and '{y}' on {said}")
@@ -158,7 +167,7 @@ class Implicit:
             raise UsageError(f"'{y}' depends on no other name: each has a value")
         slopes = {}
         for x in asked or others:
-            if x not in others:
+            if x == y or x not in (*others, *names):
                 raise UnknownNameError(f"'{y}' does not depend on '{x}'")
             (t,) = names if curve else (x,)
             by = f"/grad({x}, {t})" if curve and x != t else ""
@@ -191,8 +200,8 @@ class Rates:
                     "an equation gives the rate of one name by those of the others",
                     help="say which: --implicit NAME",
                 )
-            if y is not None and y not in names:
-                raise UnknownNameError(f"the equation has no name '{y}' that depends on the others")
+            if y is not None and y not in record.known:
+                raise UnknownNameError(_NO_NAME.format(y))
             depending = [name for name in asked.wrt or names if name not in (t, y)]
             terms = [f"grad({text}, {name})*d{name}_d{t}" for name in depending]
             if terms:
@@ -203,7 +212,15 @@ class Rates:
                 raise UsageError(f"nothing here depends on '{t}'")
             record.known, record.depending = (), (*depending, *([] if y is None else [y]))
             rate = " + ".join(terms)
-            formulas.find(rate if y is None else f"-({rate})/grad({text}, {y})", (t,))
+            rate = rate if y is None else f"-({rate})/grad({text}, {y})"
+            formulas.find(rate, (t,))
+            lowered, scope = lower_freely(program, query_of(rate, program)), program.scope
+            assert lowered is not None
+            if not scope.free.keys() & {*_names_of(lowered)}:
+                number = float(scope.evaluate(lowered.value))
+                record.warnings.append(f"the rate is {number:.12g} at these values")
+                if y is not None:
+                    record.warnings += _off_curve(scope, formulas.root, scope.names[y])
             formulas.show(formulas.root, [t, *depending, y or t])
 
         return _answer(program, statement, asked, record, fill)
@@ -222,6 +239,16 @@ def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
     return None if implicit is None else Implicit(implicit)
 
 
+def with_equations(script: Script, related: object) -> Script:
+    """The script, with statements that may be equations as people write them, where these are
+    related.
+    """
+    if not isinstance(related, (Implicit, Rates)):
+        return script
+    text = as_equations("".join(script.lines), related.dependent, of=isinstance(related, Rates))
+    return script._replace(lines=text_lines(text) or [""], stream=False)
+
+
 def _answer(
     program: Program,
     statement: Query,
@@ -234,13 +261,16 @@ def _answer(
     """
     try:
         said, record.read_as = _zero_of(program, statement)
-        lowered = lower_freely(program, query_of(said, program), asked.wrt or (), can_list=True)
+        lowered = lower_freely(program, query_of(said, program), asked.wrt or ())
         assert lowered is not None
         here = _names_of(lowered)
         names = [*SampledPoints(program, lowered, asked).leaves]
+        names += [name for name in asked.wrt or () if name in here and name not in names]
         if here and not names:
             raise UsageError(
-                "all names have values", help="gradcli eval gives the slope at a point: --implicit"
+                "all names have values",
+                help="list after the expression those that vary; "
+                "gradcli eval gives the slope at a point: --implicit",
             )
         record.known = tuple(sorted({*names, *here}))
         record.absent = tuple(name for name in asked.wrt or () if name not in names)
@@ -248,6 +278,14 @@ def _answer(
     except Exception as error:
         record.fail(_at_statement(error, statement))
     return record
+
+
+def _off_curve(scope: Scope, sides: Expr, y: Expr) -> list[str]:
+    """A warning where the difference of the sides of an equation is not zero."""
+    off = float(scope.evaluate(sides))
+    if abs(off) <= _ON_CURVE * (1 + abs(scope.evaluate(y))):
+        return []
+    return [f"the point is not on the curve: the sides differ by {off:.6g}"]
 
 
 def _zero_of(program: Program, statement: Query) -> tuple[str, str | None]:
@@ -282,10 +320,16 @@ def _names_of(lowered: Lowered) -> list[str]:
 
 
 def _at_statement(error: Exception, statement: Query) -> GradcliError:
-    """An error at the statement: its own place is in a text that nobody wrote."""
-    found = as_gradcli_error(error)
+    """An error at the statement: its own place is in a text that nobody wrote. Names that it points
+    at may stand in both.
+    """
+    found, span = as_gradcli_error(error), statement.span
+    if found.source is not None and found.span is not None:
+        word = found.source.text[found.span.start : found.span.end]
+        start = statement.source.text.find(word, span.start, span.end)
+        span = Span(start, start + len(word)) if word.isidentifier() and start >= 0 else span
     found.source = found.span = None
-    return found.at(statement.span, statement.source)
+    return found.at(span, statement.source)
 
 
 def _unused(text: str) -> str:

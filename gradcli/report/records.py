@@ -365,6 +365,7 @@ class Record(Answer):
     at: dict[str, Array] = field(default_factory=dict)
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
     explanation: Any = None  # the Explanation, where one is asked for
+    dependent: str = ""  # the name that an equation gives, whose derivatives these are
 
     @property
     def seed_chosen(self) -> str | None:
@@ -395,11 +396,12 @@ class Record(Answer):
         """The value, and each derivative as a formula and as numbers."""
         if self.value is None:
             return []
-        lines = [f"f &= {array(self._shown(digits), digits)}"]
+        f = spelled(self.dependent or "f")
+        lines = [f"{f} &= {array(self._shown(digits), digits)}"]
         for name, numbers in self.derivatives().items():
             formula = (self.latex or {}).get(name)
             lines.append(
-                f"{_derivative(self.mode, name)} &= "
+                f"{_derivative(self.mode, name, f)} &= "
                 f"{f'{formula} = ' if formula else ''}{array(numbers, digits)}"
             )
         return lines
@@ -611,7 +613,7 @@ def _what_was_held(parts: Sequence[VariableCheck]) -> str:
     return text + (f", rules held along {directions} random directions" if directions else "")
 
 
-def _derivative(mode: str, name: str) -> str:
+def _derivative(mode: str, name: str, f: str) -> str:
     if mode == "jvp":
         return "\\dot f"
     if mode == "hvp":
@@ -621,4 +623,4 @@ def _derivative(mode: str, name: str) -> str:
         return (
             f"\\frac{{\\partial^2 f}}{{\\partial {spelled(first)}\\,\\partial {spelled(second)}}}"
         )
-    return f"\\frac{{\\partial f}}{{\\partial {spelled(name)}}}"
+    return f"\\frac{{\\partial {f}}}{{\\partial {spelled(name)}}}"

@@ -55,7 +55,7 @@ class ShownExplanation(Explanation):
         picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
         steps = "".join(
             f"<p>{html_text(printable(operator(names.split(','))))}</p>{steps_in_html(found)}"
-            for names, found in self.steps.items()
+            for names, found in ({} if self.why else self.steps).items()
         )
         lines = "" if steps and not self.why else f"<pre>{html_text(text_of(self.lines()))}</pre>"
         return f"<div>{picture}{steps}{lines}</div>"
@@ -74,7 +74,8 @@ class Sheet:
     def lines(self) -> list[Line | Table]:
         explanation = self.explanation
         if explanation.why:
-            return [line for each in explanation.why for line in _story(each.lines)]
+            stories = [line for each in explanation.why for line in _story(each.lines)]
+            return [*stories, *self._steps()]
         lines: list[Line | Table] = [
             line
             for line in explanation.record.lines()

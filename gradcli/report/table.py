@@ -18,7 +18,7 @@ from gradcli.report.records import Record
 if TYPE_CHECKING:
     from gradcli.report.ranges import PlotRecord
 
-_FIELDS = ("id", "line", "expr", "variable", "index", "at", "gradient", "value", "std")
+_FIELDS = ("id", "line", "expr", "variable", "index", "at", "gradient", "value")
 HEADER = ",".join(_FIELDS) + "\n"
 
 
@@ -30,7 +30,6 @@ class Row(NamedTuple):
     at: Any = None
     gradient: Any = None
     value: Any = None
-    std: Any = None
 
 
 def csv_rows(record: Record, digits: int | None) -> str:
@@ -42,7 +41,6 @@ def csv_rows(record: Record, digits: int | None) -> str:
     ``value``  the result's: repeated if it is one number, entry for entry if it has the shape of
                the variable, of a Jacobian that of the row. A result that fits no derivative has
                rows of its own, without a variable.
-    ``std``    the standard deviation of a value that is not exact
     """
     case = [
         record.id if _is_number(record.id) else csv_text(id_text(record.id)),
@@ -95,7 +93,7 @@ def _rows(record: Record) -> Iterator[Row]:
     if record.error is not None:
         yield Row("", ())
         return
-    value, std = np.asarray(record.value), record.std
+    value = np.asarray(record.value)
     told = False
     for name, array in record.derivatives().items():
         derivative = np.asarray(array)
@@ -105,19 +103,17 @@ def _rows(record: Record) -> Iterator[Row]:
             derivative.shape,
             value.ndim if record.mode == "jacobian" else 0,
         )
-        fits = record.mode == "jacobian" or value.shape in ((), derivative.shape)
-        results, stds = (
-            _spread(numbers if fits else None, derivative.shape) for numbers in (value, std)
+        results = _spread(
+            value if record.mode == "jacobian" or value.shape in ((), derivative.shape) else None,
+            derivative.shape,
         )
-        told = told or (bool(derivative.size) and fits)
+        told = told or (bool(derivative.size) and results is not None)
         for index in np.ndindex(derivative.shape):
-            at, *found = (
-                None if numbers is None else numbers[index] for numbers in (own, results, stds)
-            )
-            yield Row(name, index, at, derivative[index], *found)
+            at, result = (None if numbers is None else numbers[index] for numbers in (own, results))
+            yield Row(name, index, at, derivative[index], result)
     if not told:
         for index in np.ndindex(value.shape):
-            yield Row("", index, None, None, value[index], None if std is None else std[index])
+            yield Row("", index, value=value[index])
 
 
 def _spread(

@@ -153,9 +153,10 @@ class VariableCheck(Data):
                 else [f"{where}: rounding costs {self.lost} bits, {self.digits} digits are right"]
             )
         if self.kinks:
+            what = "derivative" if "," in name else "function"  # "x,x" is of a Hessian
             return [
                 f"{_entry(name, k.index)}: {word}, "
-                f"{f'the function {k.jump}; ' if k.jump else ''}{k.sides}; "
+                f"{f'the {what} {k.jump}; ' if k.jump else ''}{k.sides}; "
                 f"chosen is {k.chosen:g}"
                 + (f" (convention: {k.convention})" if k.convention else "")
                 for k in self.kinks[:3]

@@ -26,12 +26,11 @@ from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import explain_record
 from gradcli.limits import Limits
-from gradcli.query.bindings import as_equation
 from gradcli.query.evaluate import Script
 from gradcli.query.general_derivatives import derivatives, refuse_absent
 from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
-from gradcli.query.related import related_of
+from gradcli.query.related import related_of, with_equations
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
@@ -51,15 +50,14 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
     The first argument is the expression and those after it are names; beside files, names alone are
     names.
     """
-    found, related = words_of(request), request.implicit or request.of
-    equated = request.of and request.implicit
+    found = words_of(request)
     names: list[str] = [] if request.wrt is None else [*_list_of(request.wrt)]
     expressions: list[tuple[str, bool]] = []
     for text, beside in found.others:
         if _NAMES.match(text) and (expressions or beside):
             names += _list_of(text)
         else:
-            expressions.append((text if related is None else as_equation(text, equated), beside))
+            expressions.append((text, beside))
     found = found._replace(others=expressions)
     help = "quote the expression as a whole; after it come the names to differentiate by"
     inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
@@ -130,6 +128,7 @@ class Differentiation(Run):
         return self.names.warn_unmentioned(self.programs.values, self.asked)
 
     def _derive(self, script: Script, _: Options) -> Iterator[DerivativeRecord]:
+        script = with_equations(script, self.asked.related)
         for record in derivatives(script.opened, script.statements(), self.asked):
             self.done.append(record)
             yield record

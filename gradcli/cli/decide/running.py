@@ -4,6 +4,7 @@ adds nothing to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -56,6 +57,7 @@ def scripts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Script]:
     )
 
 
+_BOUND = re.compile(r"(?:\A|;)\s*([^\W\d]\w*(?:\([\w, ]*\))?)\s*=(?!=)")
 VERBS = {"eval": "evaluate", "eval --implicit": "evaluate", "diff": "differentiate"}
 
 
@@ -155,7 +157,10 @@ class Run:
         if codes:
             return max(*codes, said)
         nothing = f"nothing to {VERBS.get(self.command, self.command)}"
-        raise UsageError(nothing, help=self.example)
+        text = self.inputs.expression
+        bound = [] if text is None else _BOUND.findall(text)
+        help = f"add what is wanted: '{text}; {bound[-1]}'" if bound else self.example
+        raise UsageError(nothing, help=help)
 
     def of_records(self, script: Script) -> Iterator[Any]:
         """The answers to JSON Lines records."""
@@ -167,7 +172,7 @@ class Run:
 
 def evaluate(request: EvalRequest) -> int:
     """Evaluate everything that was asked for."""
-    inputs = eval_inputs(request, equation=request.implicit is not None)
+    inputs = eval_inputs(request)
     options = eval_options(request)
     targets: dict[str, str] = {}
     save = None

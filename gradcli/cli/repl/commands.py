@@ -70,6 +70,7 @@ def inputs() -> Iterator[str]:
 # arguments, as on the command line.
 
 
+_NAME = re.compile(r"[^\W\d]\w*")
 # where arguments begin after an expression
 _BEGIN = re.compile(r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))")
 
@@ -121,15 +122,18 @@ def _run(words: list[str], **how: Any) -> int:
 
 def split(name: str, text: str) -> list[str]:
     """The expression of a command, which need not be quoted, and its arguments: what follows from
-    the first NAME=VALUE or option on. Names follow the expression of `diff`, which is a word
-    therefore.
+    the first NAME=VALUE or option on. In `diff`, names that stand in the first word may follow it.
     """
     places = (max(0, found.start()) for found in _BEGIN.finditer(f" {text}"))
     # axis=0 in a call is no argument of ours
     cut = next((place for place in places if open_brackets(text[:place]) <= 0), len(text))
     try:
         if name == "diff":
-            return shlex.split(text) or [""]
+            first, *names = text[:cut].split() or [""]
+            if first[:1] in "'\"":
+                return shlex.split(text) or [""]
+            if set(names) <= set(_NAME.findall(first)):
+                return [first, *names, *shlex.split(text[cut:])]
         return [text[:cut].strip(), *shlex.split(text[cut:])]
     except ValueError:
         raise UsageError("a quote is not closed", help='quote primes: "f\'(x)"') from None

@@ -143,7 +143,7 @@ class Session:
             elif record.failed:
                 code = max(code, FOUND)
             if isinstance(statement, Query):
-                last = statement.text, record.value
+                last = statement.text, record.read_as or statement.text, record.value
         if failed:
             self.made = None
             return code
@@ -151,7 +151,7 @@ class Session:
         self.entries += (Entry(text, binds),)
         if last is not None:
             self.query = last[0]
-            self._keep(*last)
+            self._keep(*last[1:])
         return code
 
     def _keep(self, query: str, value: Any) -> None:

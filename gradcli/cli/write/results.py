@@ -169,9 +169,13 @@ class Writer:
             say(result.error_text())
 
     def _write_plainly(self, result: Any) -> None:
-        if self.form == "value" and result.error is None and result.uncertainty is not None:
+        if (
+            self.form in ("csv", "value")
+            and result.error is None
+            and result.uncertainty is not None
+        ):
             raise UsageError(
-                "--format value has no place for standard deviations",
+                f"--format {self.form} has no place for standard deviations",
                 help="write --format json, or text",
             )
         if self.form == "jsonl":

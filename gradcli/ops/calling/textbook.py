@@ -10,11 +10,21 @@ from functools import cache
 from gradcli.ops.spec import Op
 from gradcli.spelling import words
 
-MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs"}  # before an operand or around it
+MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs", "||": "norm"}  # before an operand or around it
 # Names of textbooks that no library has.
 SPELLINGS = {
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
     "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
+}
+
+# What is asked for in books and elsewhere, but not computed here, and what to do instead.
+NOT_COMPUTED = {
+    **dict.fromkeys(
+        words("int integrate integral ∫"),
+        "gradcli differentiates: write what is to be differentiated",
+    ),
+    **dict.fromkeys(words("lim limit"), "limits are not computed"),
+    "tr": "did you mean 'trace'?",
 }
 
 GREEK = words("""
