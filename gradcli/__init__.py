@@ -68,7 +68,8 @@ _SUBMODULES = frozenset(
     ]
 )
 
-__all__ = list(_PLACE)  # type checkers read __init__.pyi
+# type checkers read __init__.pyi; a star import leaves Python's own compile alone
+__all__ = [name for name in _PLACE if name != "compile"]
 
 
 def __getattr__(name: str) -> Any:
@@ -91,7 +92,13 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     from gradcli.tensors.torch.namespace import resolve
 
-    found = globals()[name] = resolve(name)
+    try:
+        found = globals()[name] = resolve(name)
+    except AttributeError:
+        if name in importlib.import_module("gradcli.testing").__all__:
+            message = f"gradcli has no {name}: write gradcli.testing.{name}"
+            raise AttributeError(message) from None
+        raise
     return found
 
 

@@ -129,3 +129,26 @@ def test_markup_and_emoji_of_the_user_are_text():
         r"\x1b\[[0-9;]*m", "", terminal("eval", "sqr(x[0]) # :x: [bold]", "x=1,2", "--no-check")
     )
     assert "sqr(x[0]) # :x: [bold]" in shown
+
+
+def test_a_star_import_leaves_pythons_compile_alone():
+    names = {}
+    exec("from gradcli import *", names)
+    assert "compile" not in names
+    assert names["evaluate"] is gradcli.evaluate
+    assert "compile" in dir(gradcli)
+
+
+def test_an_explanation_prints_as_the_command_does():
+    assert "to 1  x  times 2*x (6) gives 6" in str(gradcli.explain("x**2", x=3))
+
+
+def test_values_without_names_are_refused_alike():
+    for function in (gradcli.hessian("x*y"), gradcli.jacobian("x*y")):
+        with pytest.raises(gradcli.InputTypeError, match="takes values by names"):
+            function(1.0, 2.0)
+
+
+def test_a_name_of_the_tests_is_said_where_it_is():
+    with pytest.raises(AttributeError, match=r"gradcli\.testing\.check_gradient"):
+        _ = gradcli.check_gradient

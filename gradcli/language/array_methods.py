@@ -185,7 +185,11 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
         raise UnknownNameError(
             "there is no gradient: nothing was passed back to it", help="write grad(y, x)"
         )
-    total = reduce(operator.add, [transforms.derive("vjp", y, x, None) for y in found])
+    if None in found:
+        raise UnknownNameError("there is no gradient: a backward() before has an error")
+    total = reduce(
+        operator.add, [transforms.derive("vjp", y, x, None) for y in found if y is not None]
+    )
     return builder.graph.constant(scope.evaluate(total))
 
 

@@ -188,7 +188,8 @@ def lost_bindings(source: Source, start: int, text: str) -> Iterator[Lost]:
     """Return what takes the place of the bindings in a text that is not run: their names have no
     value.
     """
-    if names := names_bound(text):
+    names = names_bound(text)
+    if names or _EFFECT.search(text) or _STORE.match(text):
         yield Lost(source, Span(start, start + len(text)), names)
 
 
@@ -197,6 +198,20 @@ def names_bound(text: str) -> list[str]:
     return list(
         dict.fromkeys(name.strip() for names in _BOUND.findall(text) for name in names.split(","))
     )
+
+
+# What changes values or gradients in place: of names in its line, or of all that are trained.
+_IN_PLACE = re.compile(r"\w_\(|\bout ?=|\.sort\(\)")
+_TRAINS = re.compile(r"\.step\(|\bparameters\(|^[ \t]*(?:for|while)\b", re.MULTILINE)
+_EFFECT = re.compile(rf"{_IN_PLACE.pattern}|{_TRAINS.pattern}|\bbackward\(", re.MULTILINE)
+
+
+def names_changed(text: str) -> tuple[set[str], bool]:
+    """The words of a text that may be names of what it changes in place; whether it may change all
+    that is trained.
+    """
+    lines = [x for x in text.splitlines() if _IN_PLACE.search(x) or _STORE.match(x)]
+    return set(re.findall(r"\w+", " ".join(lines))), _TRAINS.search(text) is not None
 
 
 # -- statements that begin as Python's do --------------------------------------------------------

@@ -29,7 +29,7 @@ from gradcli.language.deviations import deviations, has_sign, refuse_measured, s
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
-from gradcli.language.python_hints import is_head, pieces, rewrite
+from gradcli.language.python_hints import is_head, names_changed, pieces, rewrite
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
 from gradcli.language.statements import (
@@ -89,6 +89,21 @@ class Bindings:
         scope.failed[name] = line = statement.source.position(statement.span.start)[0]
         if error is not None and error.follows is not None:
             scope.causes[line] = error.follows
+
+    def spoil(
+        self, statement: Statement, names: list[str], error: GradcliError | None = None
+    ) -> None:
+        """Leave without a value what a statement with an error should have bound, or may have
+        changed in place, and without gradients what it should have passed back to.
+        """
+        scope, text = self.scope, statement.text
+        changed, all_trained = names_changed(text)
+        if all_trained:
+            changed |= scope.requiring or (scope.leaves.keys() if ".step(" in text else set())
+        for name in (*names, *scope.names.keys() & changed):
+            self.lose(name, statement, error)
+        if "backward(" in text:
+            scope.passed_back.append(None)
 
     def raw(self, expr: Expr) -> Any:
         """The value of a constant expression, whole numbers as integers."""
@@ -437,8 +452,7 @@ class Program:
         except Exception as unforeseen:
             error = without_bad_help(as_gradcli_error(unforeseen), self.scope)
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
-            for name in names_bound_by(statement):
-                self.bindings.lose(name, statement, error)
+            self.bindings.spoil(statement, names_bound_by(statement), error)
             raise error from error.__cause__
         finally:
             IN_FORCE.reset(before)
@@ -479,8 +493,7 @@ class Program:
             case Effect():
                 self.scope.take_effect(statement.kind, statement.of)
             case Lost():
-                for name in statement.names:
-                    self.bindings.lose(name, statement)
+                self.bindings.spoil(statement, statement.names)
         return None
 
     def _result(self, statement: Query) -> Expr:

@@ -102,7 +102,8 @@ class Scope:
         # whether a name in wrt that has no value is an error; else it may be another query's
         self.needed = False
         self.requiring: set[str] = set()  # names whose gradients a script asks for
-        self.passed_back: list[Expr] = []  # what backward() was called on
+        # what backward() was called on; None where that was refused
+        self.passed_back: list[Expr | None] = []
         self.cleared: dict[str, int] = {}  # of how much of that names have no gradient any more
         self.seeded: dict[str, Any] = {}  # libraries' random numbers, whose seed a script has
         self.serial = 0

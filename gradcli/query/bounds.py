@@ -119,6 +119,11 @@ def _ends(name: str, text: str, programs: Programs) -> Ends:
     begin, _, end = text.partition("..")
     if not begin.strip() or not end.strip() or ".." in end:
         raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
+    if end.startswith("."):  # 0...1
+        raise UsageError(
+            f"'{name}={text}' is a range that ends at {end[1:]}, or at 0{end}",
+            help=f"write {name}={begin}..{end[1:]}, or {name}={begin}..0{end}",
+        )
     calculator = programs.fresh()
     low, high = (_number(name, part, calculator) for part in (begin, end))
     if not low <= high:

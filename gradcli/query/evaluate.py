@@ -257,7 +257,7 @@ def answer(
         lowered = (lower or program.execute)(statement)
         if lowered is None:
             return None
-        record.read_as = lowered.read_as
+        record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
         record.warnings += lowered.notes
         fill(program, lowered, record, options)
     except Exception as error:

@@ -471,6 +471,7 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         self,
         at: Mapping[str, Any] | None = None,
         /,
+        *further: Any,
         **bindings: Any,
     ) -> _Results:
         """The value, and by each name the Jacobian, of the value's shape followed by the name's; of
@@ -480,7 +481,9 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of
         the value (of x) and a column for each entry of the name (of y), in C order.
         """
-        found: _Results = self.call(at, bindings, out="sparse" * self.sparse)
+        found: _Results = self.call(
+            [at, *further] if further else at, bindings, out="sparse" * self.sparse
+        )
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:

@@ -10,6 +10,7 @@ of the square of that is added to the variance.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -29,6 +30,7 @@ from gradcli.report.records import JointCovariance, Record, Uncertainty
 
 # of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
 _CLOSE = 1e-9
+_ROUNDING = 8 * np.finfo(float).eps
 _FEW = 32  # entries of names up to which second order is looked at
 _MOST_RESULTS, _LONGEST = 8, 20  # numbers whose covariances are told, and characters of each
 _MATTERS = 0.05  # of the standard deviation, from which on a note says so
@@ -92,8 +94,11 @@ def _joint_covariance(
     scope, known = propagation.scope, propagation.scope.uncertain
     if scope.replaced or len(propagation.slopes) + len(known) > _MOST_RESULTS:
         return None
+    text = one_line(record.expr, _LONGEST)
+    if propagation.root.shape and re.fullmatch(r"[\w.]+(\([^()]*\))?|\[.*\]", text) is None:
+        text = f"({text})"
     for index, row in zip(np.ndindex(propagation.root.shape), propagation.slopes, strict=True):
-        label = f"{one_line(record.expr, _LONGEST)}{[*index] or ''}"
+        label = f"{text}{[*index] or ''}"
         known.append((label, {name: row[part] for name, part in propagation.places.items()}))
     leaves = {name: scope.leaves[name] for _, parts in known for name in parts}
     none = {name: np.zeros(math.prod(x.shape)) for name, x in leaves.items()}
@@ -113,7 +118,15 @@ def covariance_matrix(
     spreads = [
         np.ravel(scope.deviations.get(leaf, np.zeros(leaf.shape))) for leaf in leaves.values()
     ]
-    matrix = np.diag(np.square(np.concatenate(spreads)))
+    deviations = np.concatenate(spreads)
+    with np.errstate(all="ignore"):
+        variances = np.square(deviations)
+    if np.isinf(variances).any() or ((variances == 0) & (deviations != 0)).any():
+        raise UsageError(
+            "the square of a standard deviation is out of the range of floats",
+            help="write the values in another unit",
+        )
+    matrix = np.diag(variances)
     if len({frozenset(names) for names, _ in given}) < len(given):
         raise UsageError("a covariance is given twice")
     for names, covariance in given:
@@ -192,7 +205,11 @@ class Propagation:
             own = dict(
                 sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf))
             )
-            std = np.sqrt(np.maximum(np.sum([*own.values(), *shared.values()], axis=0), 0.0))[()]
+            parts = np.array([*own.values(), *shared.values()])
+            variance = parts.sum(axis=0)
+            # what rounding leaves of parts that cancel is nothing
+            cancels = variance <= _ROUNDING * np.abs(parts).sum(axis=0)
+            std = np.sqrt(np.where(cancels, 0.0, variance))[()]
             whole = float(np.sum(np.square(std)))
         alone, together = (
             {
@@ -260,7 +277,9 @@ class Propagation:
                 slopes = self.slopes[:, k] * spreads[k]
                 odd, even = (high - low) / 2 - slopes, (high + low) / 2 - values - bends[k]
                 sizes = np.max(np.abs([slopes, low - values, high - values]), axis=0)
-                fits = np.maximum(np.abs(odd), np.abs(even)) <= 0.2 * sizes  # which NaN does not
+                rounding = np.abs(values) + np.abs(self.slopes[:, k] * here.flat[i])
+                off = np.maximum(np.abs(odd), np.abs(even)) - _ROUNDING * rounding
+                fits = (off <= 0.2 * sizes) & np.isfinite(sizes)  # which NaN does not
                 for j in np.flatnonzero(~fits)[:1]:
                     found.notes.append(
                         f"linear propagation fails for {place}: a standard deviation aside the "

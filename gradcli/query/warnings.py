@@ -18,6 +18,7 @@ from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import contributions, grad_nodes, scale, sweep, useful_nodes, varied_nodes
 from gradcli.language.scope import QUANTITY, Scope, StaticUse
+from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.query.options import Options
 from gradcli.report.records import Record
@@ -159,16 +160,17 @@ def nan_in_pytorch(
     order: Sequence[Expr],
 ) -> list[str]:
     """Warnings of entries that are finite here, though a product of zero and infinity makes them
-    NaN in PyTorch.
+    NaN in PyTorch and in JAX.
     """
     told = []
+    library = "JAX" if record.dialect == JAX else "PyTorch"
     for name, x in wrt.items():
         adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
         lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
         if made and np.any(lost):
             place = ", ".join(map(str, np.argwhere(lost)[0]))
             told.append(
-                f"PyTorch gives nan for {name}{f'[{place}]' if place else ''}: at "
+                f"{library} gives nan for {name}{f'[{place}]' if place else ''}: at "
                 f"{text_of(scope, made[0])} it multiplies zero by what is not finite. The usual "
                 "repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
             )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.inert import one_line, printable
+from gradcli.report.data import Data
 from gradcli.report.lines import Line, Table, labelled_line, notes
 from gradcli.report.records import Answer, box_text
 
@@ -164,7 +165,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Curve:
+class Curve(Data):
     """One curve, as it is drawn, and its table.
 
     label   the values of other names that tell it from its neighbours, such as ``a=1``; empty for a
@@ -175,6 +176,8 @@ class Curve:
     table   the same at evenly spaced points, without gaps between them
     clipped headings of which some heights leave any picture, as at poles
     """
+
+    SHOWN = "label table marks"
 
     label: str
     names: dict[str, float]

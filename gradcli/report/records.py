@@ -596,7 +596,11 @@ def _shares(found: Uncertainty) -> list[str]:
     """Lines about where a variance comes from."""
     parts = {**found.contributions, **found.covariances}.items()
     shares = [f"{name.replace(',', ' with ')} {100 * part['share']:.3g} %" for name, part in parts]
-    return [f"the variance comes from {', '.join(shares)}"] if len(found.contributions) > 1 else []
+    return (
+        [f"the variance comes from {', '.join(shares)}"]
+        if len(found.contributions) > 1 and np.any(found.std)
+        else []
+    )
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:

@@ -41,6 +41,9 @@ class ShownExplanation(Explanation):
     __slots__ = ()
     record: GradientRecord[Any]
 
+    def __str__(self) -> str:
+        return text_of(self.lines())
+
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """Return everything that is shown of it."""
         return Sheet(self, digits or DIGITS).lines()
