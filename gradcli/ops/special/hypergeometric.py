@@ -11,7 +11,6 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.elementwise.exponential import log
-from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function, is_number
 from gradcli.ops.special.gamma import in_sympy, next_order
 from gradcli.ops.text import ATOM, SUM, TERM, Piece
@@ -117,6 +116,14 @@ hypergeometric: Op = elementwise(
 )
 
 
+@function(
+    forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
+)
+def exprel(x: Any) -> Any:
+    """(exp(x) - 1)/x, and 1 at 0."""
+    return hypergeometric(x, above=(1.0,), below=(2.0,))
+
+
 def _given(name: str, **parameters: Any) -> tuple[float, ...]:
     """The parameters as floats; refused, where they are none or the function has none of them."""
     for word, value in parameters.items():
@@ -156,7 +163,7 @@ def _spence_reference(m: Any, x: Any) -> Any:
 
 spence = elementwise(
     "spence", "x", OfSciPy("spence"), _spence_reference,
-    lambda out, x: where(equal(x, 1), -1.0, log(x) / (1 - x)),
+    lambda out, x: -1 / exprel(log(x)),
     domain="x >= 0", ulps=60, latex=r"\operatorname{{Li}}_{{2}}\left(1 - {x:term}\right)",
     doc="Spence's function, the integral of log(t)/(1 - t) from 1 to x: the dilogarithm of 1 - x.",
     symbolic=in_sympy("spence", _spence_reference, lambda s, function, values, orders: s.log(values[0]) / (1 - values[0])),

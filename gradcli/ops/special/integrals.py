@@ -31,16 +31,8 @@ from gradcli.ops.registry import (
     nodes_for,
 )
 from gradcli.ops.special.gamma import digamma, gamma, in_sympy, lgamma, next_order
-from gradcli.ops.special.hypergeometric import hypergeometric, spherical_jn
+from gradcli.ops.special.hypergeometric import exprel, hypergeometric, spherical_jn
 from gradcli.ops.text import ATOM
-
-
-@function(
-    forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
-)
-def exprel(x: Any) -> Any:
-    """(exp(x) - 1)/x, and 1 at 0."""
-    return hypergeometric(x, above=(1.0,), below=(2.0,))
 
 
 def _lambert(x: Any, k: int) -> Any:
