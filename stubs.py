@@ -73,7 +73,7 @@ def head(room: str, *lines: str) -> list[str]:
 
 
 def folded(name: str, parameters: list[str], result: str, indent: str = "") -> list[str]:
-    """A function's declaration, over several lines if it is long."""
+    """Return a function's declaration, over several lines if it is long."""
     line = f"{indent}def {name}({', '.join(parameters)}) -> {result}: ..."
     if len(line) <= WIDTH:
         return [line]
@@ -298,7 +298,7 @@ def api_stub() -> list[str]:
 
 
 def top() -> list[str]:
-    """The package: the API, and PyTorch's names."""
+    """Return the stub of the package: the API, and PyTorch's names."""
     imports = [named_here("gradcli", gradcli._SUBMODULES)]
     imports += [
         named_here(module, names.split()) for module, names in sorted(gradcli._PLACES.items())

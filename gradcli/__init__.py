@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# the names of the API by the modules that they are taken from when they are first asked for
+# The names of the API, by the module that each is imported from on first use.
 _PLACES = {
     "gradcli.api": "bound differentiate evaluate explain export plot",
     "gradcli.query.functions": "compile hessian jacobian value_and_grad "
@@ -73,15 +73,16 @@ __all__ = [name for name in _PLACE if name != "compile"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return what is imported when it is first asked for: the API, so that the command line looks
-    after signals before it imports anything, and PyTorch's names.
+    """Return a name of the API or of PyTorch, imported when it is first asked for.
+
+    Importing late lets the command line handle signals before it imports anything.
     """
     import importlib
 
     if name in _SUBMODULES:
         return importlib.import_module(f"gradcli.{name}")
     if name in _PLACE:
-        # the next time, Python finds it by itself
+        # Next time, Python finds the name without this function.
         found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
         return found
     if name == "__version__":
@@ -103,5 +104,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The calculator's names; PyTorch's, which are found here, too, are those of `gradcli.torch`."""
+    """Return the calculator's names.
+
+    PyTorch's names, which are found here, too, are listed by `gradcli.torch`.
+    """
     return sorted({*_PLACE, *_SUBMODULES, "__all__", "__doc__", "__name__", "__version__"})

@@ -1,5 +1,6 @@
-"""``python -m gradcli`` and the console script: signals are looked after before anything else is
-imported.
+"""Entry point of ``python -m gradcli`` and of the console script.
+
+Signals are handled before anything else is imported.
 """
 
 import os
@@ -7,7 +8,8 @@ import os
 
 def run() -> None:
     """Entry point. An interrupt ends it with 130 at any moment, also while it starts."""
-    # NumPy's BLAS starts threads that spin while they wait for work: these sleep at once.
+    # NumPy's BLAS starts threads that spin while they wait for work; this timeout makes them sleep
+    # at once.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
         from gradcli.cli import interrupts

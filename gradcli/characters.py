@@ -1,5 +1,7 @@
-"""Characters as texts are read: composed, and names in the form that Python gives its own, in time
-that grows with the text.
+"""Normal form of the characters of texts.
+
+Characters are composed, and names get the form that Python gives its own, in time that grows with
+the text.
 """
 
 from __future__ import annotations
@@ -8,16 +10,17 @@ import re
 import unicodedata
 from typing import Any, Literal
 
-# marks in a row that are put in order, as Unicode's stream-safe form has it: more of them take
-# quadratic time
+# Most combining marks in a row that are normalized, as in Unicode's stream-safe form: sorting more
+# of them takes quadratic time.
 _MOST = 30
-_UNWRITTEN = re.compile(rf"([^\w\x00-\x7f]{{{_MOST + 1},}})")  # all marks are among these
+_UNWRITTEN = re.compile(rf"([^\w\x00-\x7f]{{{_MOST + 1},}})")  # this class includes all marks
 RAISED = "⁰¹²³⁴-⁹ⁿ"  # what is no part of a name, for regular expressions
 FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])*+"
-# A comment, primes, text in quotes, the file of a binding ``x = @data.npy``; or a name.
+# First what stays as it is: a comment, primes, quoted text, or the file of a binding ``x =
+# @data.npy``; then, as the group, a name.
 _NAMES = re.compile(rf"""\#[^\n]*|(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|=[ \t]*@[^;\n]*|({NAME})""")
-# of LaTeX, and of percent; not in the name of a file
+# \pm of LaTeX and +- before a percentage; the group keeps the name of a file
 _PLUS_MINUS = re.compile(r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])|\+-(?=[^;\n]*%[ \t]*(?:[;\n]|\Z))")
 _IS_NAME = re.compile(NAME)
 
@@ -32,11 +35,13 @@ def is_number(text: str) -> bool:
 
 
 def normalize(text: str) -> str:
-    """A text as it is read: composed, and each name in it as Python has names (NFKC), so that ``µ``
-    (U+00B5) is ``μ`` (U+03BC).
+    """Return a text in the form in which it is read.
 
-    Raised and lowered characters stay what they are, which mean something: ``x²`` is a power,
-    ``x₁`` and ``xᵢ`` are no ``x1`` and ``xi``.
+    The text is composed, and each name has the form that Python gives its names (NFKC): ``µ``
+    (U+00B5) becomes ``μ`` (U+03BC).
+
+    Raised and lowered characters stay as they are because they mean something: ``x²`` is a power,
+    and ``x₁`` and ``xᵢ`` are not ``x1`` and ``xi``.
     """
     text = compose(text)
     if "\\pm" in text or "+-" in text:
@@ -47,8 +52,9 @@ def normalize(text: str) -> str:
 
 
 def compose(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
-    """A text in a normal form, but for stretches of more marks than any script has, which stay as
-    they are: no name has them.
+    """Return a text in a Unicode normal form.
+
+    Stretches of more marks than any script has stay as they are: no name contains them.
     """
     if text.isascii():
         return text
@@ -59,7 +65,10 @@ def compose(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
 
 
 def _name(written: str) -> str:
-    """A name in its form; as it is where that is no name (U+FDFA is a sentence)."""
+    """Return a name in its normal form.
+
+    It stays as it is where the normal form is not a name (U+FDFA is a sentence).
+    """
     if written.isascii():
         return written
     form = unicodedata.normalize("NFC", "".join(map(_character, written)))

@@ -1,5 +1,6 @@
-"""Errors that nobody foresaw, as errors of the record in which they came up: nothing else is harmed
-by them.
+"""Unforeseen errors, as errors of the record in which they came up.
+
+They harm nothing else.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ import os
 
 from gradcli.errors import GradcliError, InternalError
 
-# the variable with which whoever looks for the cause gets the traceback
+# Environment variable that shows the traceback of an unforeseen error.
 TRACEBACK = "GRADCLI_TRACEBACK"
 _REPORT = (
     f"this is a bug in gradcli: please report it with the input, and with what {TRACEBACK}=1 adds"
@@ -20,8 +21,9 @@ _MEMORY = (
 
 
 def as_gradcli_error(error: Exception) -> GradcliError:
-    """An exception as what a record's error can be: a GradcliError as it is, anything else as an
-    InternalError with its place in gradcli.
+    """Return an exception as an error that a record can have.
+
+    A GradcliError stays as it is. Anything else becomes an InternalError with its place in gradcli.
 
     Raises the exception itself where its traceback is asked for by ``GRADCLI_TRACEBACK``.
     """
@@ -42,7 +44,7 @@ def as_gradcli_error(error: Exception) -> GradcliError:
 
 
 def _place(error: Exception) -> str:
-    """The last place in gradcli that an exception came through."""
+    """Return the last place in gradcli that an exception came through."""
     from pathlib import Path
     from traceback import extract_tb
 

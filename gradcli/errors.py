@@ -38,9 +38,9 @@ from gradcli.inert import display_width, inert_lines, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LONGEST = 400  # characters of a message
-_NEAR = 100  # characters that are looked through in less time than lines are counted
-_WINDOW = 160  # columns of a long source line that are shown around the caret
+_LONGEST = 400  # most characters of a message
+_NEAR = 100  # so few characters are searched faster than lines are counted
+_WINDOW = 160  # columns shown of a long source line, around the caret
 
 
 class Span(NamedTuple):
@@ -60,14 +60,14 @@ class Source:
     latex: ClassVar[bool] = False  # whether its tokens are read from LaTeX
 
     def __init__(self, text: str, name: str | None = None, first_line: int = 1) -> None:
-        # there is one for each line of a program: twice as fast as the constructor of a frozen data
-        # class
+        # There is one for each line of a program: this is twice as fast as the constructor of a
+        # frozen dataclass.
         own = self.__dict__
         own["text"], own["name"], own["first_line"] = text, name, first_line
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (from 1, in characters) of an offset."""
-        if offset < _NEAR and "\n" not in self.text[:offset]:  # of most statements
+        if offset < _NEAR and "\n" not in self.text[:offset]:  # true of most statements
             return self.first_line, offset + 1
         line = bisect_right(self._starts, offset) - 1
         return self.first_line + line, offset - self._starts[line] + 1
@@ -102,12 +102,12 @@ def first_line(error: BaseException) -> str:
 
 
 def text_lines(text: str, *, keepends: bool = True) -> list[str]:
-    """The lines of a text, each with its end.
+    r"""Return the lines of a text, each with its end.
 
-    A line ends at ``\\n`` (or ``\\r\\n``) and nowhere else, as in a file.
+    A line ends at ``\n`` (or ``\r\n``) and nowhere else, as in a file.
 
     `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text:
-    what follows in a comment would be run.
+    the rest of a comment after them would be run.
     """
     lines = text.split("\n")
     last = lines.pop()
@@ -126,7 +126,8 @@ class GradcliError(Exception):
     """An error that carries its place in the text and what to do about it."""
 
     code: ClassVar[str] = "error"
-    # a help that is true anyway, should the one with the user's own text lead to another error
+    # A help that is right in any case, for when the one made of the user's own text would lead to
+    # another error.
     instead: str | None = None
 
     def __init__(
@@ -149,8 +150,8 @@ class GradcliError(Exception):
         self.note = note
         self.also = also
         self.node: Any = None  # the graph node whose evaluation failed
-        self.follows: int | None = None  # the line of the error that this one is a consequence of
-        self.record: dict[str, Any] = {}  # what is known of the input record that could not be read
+        self.follows: int | None = None  # line of the error that this one results from
+        self.record: dict[str, Any] = {}  # what is known of an input record that cannot be read
         self.source = source
 
     def __reduce__(self) -> Any:
@@ -175,7 +176,7 @@ class GradcliError(Exception):
         return line, column, column + width
 
     def render(self) -> str:
-        """The error as plain text, in the form that the manual documents."""
+        """Return the error as plain text, in the form that the manual documents."""
         lines = [f"error[{self.code}]: {printable(self.message)}"]
         margin = ""
         if self.source is not None and self.span is not None:
@@ -198,7 +199,7 @@ class GradcliError(Exception):
 
 
 def _clip(text: str) -> str:
-    """A message without the megabytes of a name that it quotes."""
+    """Shorten a message that quotes a name of megabytes."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 4 :]}"
 
 
@@ -228,7 +229,7 @@ def _excerpt(source: Source, span: Span, label: str) -> list[str]:
 def _rebuilt(
     kind: type[GradcliError], arguments: tuple[Any, ...], fields: dict[str, Any]
 ) -> GradcliError:
-    """An error that comes from another process."""
+    """Return an error that comes from another process."""
     error = kind.__new__(kind, *arguments)
     error.args = arguments
     error.__dict__.update(fields, node=None)
@@ -264,8 +265,9 @@ class PlaceError(ArgumentError, IndexError):
 
 
 class UnreadArgumentError(ArgumentError, TypeError):
-    """An argument that a function does not have, or whose value would change what it does and is
-    not read.
+    """Argument that a function does not have or does not read.
+
+    The value of one that is not read would change what the function does.
     """
 
 
@@ -302,8 +304,9 @@ class LabelError(EvaluationError, IndexError):
 
 
 class ExhaustedError(EvaluationError):
-    """Result that can be computed, but for which this machine had no memory: no result may be taken
-    for complete that lacks it.
+    """Result that can be computed, but for which this machine had no memory.
+
+    No result that lacks it may be taken for complete.
     """
 
 
@@ -346,7 +349,7 @@ class InternalError(GradcliError):
 def one_of(
     what: str, word: Any, allowed: Iterable[str], kind: type[GradcliError] = UsageError
 ) -> str:
-    """The word, if it is one of those:
+    """Return the word, if it is one of the allowed ones.
 
     ``what`` is an option as its user writes it. Raises an error of the kind, with the choices.
     """
@@ -362,7 +365,7 @@ def one_of(
 
 
 def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
-    """The one candidate close enough to be a likely spelling of word, else None."""
+    """Return the one candidate close enough to be a likely spelling of word, else None."""
     from gradcli.spelling import closest
 
     return closest(word, candidates, cutoff)
@@ -371,8 +374,9 @@ def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> st
 def did_you_mean(
     word: str, known: Iterable[str], otherwise: str | None = None, cutoff: float = 0.78
 ) -> str | None:
-    """The help for a word that is not known: the one that is meant, if one is close, else what else
-    there is to say.
+    """Return the help for a word that is not known.
+
+    It names the word that is meant, if one is close; else it is ``otherwise``.
     """
     close = suggestion(word, known, cutoff)
     return f"did you mean '{close}'?" if close else otherwise

@@ -1,12 +1,14 @@
-"""Text of other people's made inert: what a terminal, a log, a spreadsheet or a format's reader
-would act on is shown instead.
+r"""Text of other people, made inert.
 
-Expressions, names, ids, reasons, paths and messages that quote them are data, whatever stands in
-them. Each place that such text goes to has its function here, and no other module escapes anything.
-One notation serves all of them: a character that is not to be seen, or that makes others be seen
-elsewhere (controls, directions, widths of zero, separators of lines, halves of pairs), is written
-as Python writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character,
-such as JSON, hold it by their own escapes, so that their readers get the text as it was.
+Characters that a terminal, a log, a spreadsheet or a format's reader would act on are shown
+instead.
+
+Expressions, names, ids, reasons, paths and messages that quote them are data, whatever they
+contain. Each destination of such text has its function here, and no other module escapes anything.
+One notation serves all of them. A character that cannot be seen, or that makes other characters
+appear elsewhere (controls, directions, zero widths, line separators, halves of surrogate pairs), is
+written as Python writes it: ``\x1b``, ``\u202e``, ``\U000e0001``. Formats that can hold every
+character, such as JSON, hold it by their own escapes, so that their readers get the original text.
 """
 
 from __future__ import annotations
@@ -88,15 +90,17 @@ def clip_text(text: str, limit: int) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Text on a single line of at most so many characters; blanks, tabs and ends of lines in a row
-    are one blank.
+    """Return text on a single line of at most ``limit`` characters.
+
+    Blanks, tabs and line ends in a row become one blank.
     """
     return clip_text(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
 
 
 def ends_of(text: str, limit: int) -> str:
-    """Text on a single line, of which a long one keeps both ends: sums that go on differ in their
-    last terms.
+    """Return text on a single line, cut in the middle if it is long.
+
+    Both ends are kept, because long sums differ in their last terms.
     """
     last = limit // 3
     if len(text) > 16 * limit:
@@ -106,8 +110,9 @@ def ends_of(text: str, limit: int) -> str:
 
 
 def display_width(text: str) -> int:
-    """The columns of printable text in a terminal: wide characters take two, marks on
-    others none.
+    """Return the columns of printable text in a terminal.
+
+    Wide characters take two columns, and combining marks take none.
     """
     if text.isascii():
         return len(text)
@@ -130,17 +135,17 @@ def pad(text: str, width: int) -> str:
 
 
 def well_formed(text: str) -> str:
-    """Text that every encoding of Unicode has:
+    """Return text that every encoding of Unicode has.
 
-    U+FFFD for each half of a pair, which readers of JSON refuse.
+    Each half of a surrogate pair, which readers of JSON refuse, becomes U+FFFD.
     """
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def json_text(text: str) -> str:
-    """JSON whose texts say the same, and all of whose characters can be seen:
+    """Return JSON with the same texts, all of whose characters can be seen.
 
-    JSON's own escapes stand for the others.
+    JSON's own escapes stand for those that cannot.
     """
     if text.isascii():
         if "\x7f" in text:
@@ -161,17 +166,18 @@ def _in_json(character: str) -> str:
 
 # -- tables
 
-_MARKS = "=+\\-@＝＋－＠﹦﹢﹣﹫"  # with which a formula begins
+_MARKS = "=+\\-@＝＋－＠﹦﹢﹣﹫"  # characters that begin a formula
 _FORMULA = re.compile(f"(?:\\A|(?<=[;\\t\\n]))(?=[ '\"]*[{_MARKS}])|\\A(?=[\\t\\n])")
 
 
 def csv_text(text: str) -> str:
-    """Text for a cell of a table, which no spreadsheet takes for a formula: an apostrophe stands
-    before what might begin one.
+    """Return text for a table cell that no spreadsheet takes for a formula.
 
-    That is where a cell begins, and behind ``;``, a tab and the end of a line, which begin one for
-    a spreadsheet that expects another separator. Ends of lines and tabs are left to the quotes
-    around the cell; other characters that cannot be seen are escaped.
+    An apostrophe stands before what might begin a formula.
+
+    Formulas may begin at the beginning of a cell, and after ``;``, a tab and a line end, which
+    begin a cell for a spreadsheet that expects another separator. Line ends and tabs are left to
+    the quotes around the cell. Other characters that cannot be seen are escaped.
     """
     if not _is_plain(text):
         text = "".join(
@@ -186,13 +192,14 @@ def csv_text(text: str) -> str:
 
 
 def markdown_code(text: str, limit: int) -> str:
-    """Text as code in a cell of a table: on one line, and none of it read as Markdown, as HTML, or
-    as a mention of somebody.
+    """Return text as code in a table cell, on one line.
+
+    None of it is read as Markdown, as HTML, or as a mention of somebody.
     """
     text = one_line(text, limit)
     if not text:
         return ""
-    # what a code span in a table cannot hold: the backslash would be taken for the escape
+    # A code span in a table cannot hold these: the backslash would be read as an escape.
     if "\\|" in text or "##" in text:
         return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in text)}</code>"
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
@@ -246,8 +253,9 @@ def xml_text(text: str) -> str:
 
 
 def workflow_command(name: str, text: str, **properties: str | int) -> str:
-    """A command to GitHub Actions, of which each line of the text and each property is shown as it
-    is.
+    """Return a command to GitHub Actions.
+
+    Each line of the text and each property is shown as it is.
     """
     listed = ",".join(
         f"{key}={workflow_property(printable(str(value)))}" for key, value in properties.items()
@@ -264,15 +272,17 @@ def workflow_property(text: str) -> str:
 
 
 def sarif_message(text: str) -> str:
-    """Lines of text as a message of SARIF, whose readers fill in what braces enclose, and make
-    links of ``[text](address)``.
+    """Return lines of text as a SARIF message.
+
+    Readers of SARIF would fill in text in braces, and make links of ``[text](address)``.
     """
     return inert_lines(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
 
 
 def uri(path: str) -> str:
-    """A path as a reference; that of a file of another machine, or from the root of this one, with
-    its scheme.
+    """Return a path as a reference.
+
+    A file on another machine, or from the root of this one, has its scheme.
     """
     from urllib.parse import quote
 
@@ -280,7 +290,7 @@ def uri(path: str) -> str:
         name = path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         name = well_formed(path).encode()
-    if path.startswith("//"):  # a share of another machine (UNC), which is the address's host
+    if path.startswith("//"):  # a share on another machine (UNC), which is the host of the address
         return f"file:{quote(name)}"
     return f"file:///{quote(name.lstrip(b'/'), safe='/:')}" if os.path.isabs(path) else quote(name)
 
@@ -291,8 +301,9 @@ def shell_command(*words: str) -> str:
 
 
 def shell_word(text: str) -> str:
-    """Text as one word of a command line, all of which can be seen and stays on one line: the rest
-    by escapes of bash and zsh.
+    """Return text as one word of a command line, visible and on one line.
+
+    Other characters are written by escapes of bash and zsh.
     """
     if _is_plain(text) and "##" not in text:
         from shlex import quote
@@ -311,7 +322,7 @@ def _in_shell(character: str) -> str:
         bytes([code - 0xDC00])
         if 0xDC80 <= code <= 0xDCFF
         else character.encode("utf-8", "surrogatepass")
-    )  # a byte of a file's name
+    )  # a byte of a file name (surrogateescape)
     return "".join(f"\\x{byte:02x}" for byte in content)
 
 

@@ -1,9 +1,8 @@
-"""Ranges of numbers that options may be, and the documented limits on untrusted input, with the
-options that raise them.
+"""Ranges of numeric options, and the documented limits on untrusted input.
 
-Every size that an input could use to exhaust the machine is checked against one of these numbers
-before anything of that size is made. Memory and work are counted from shapes and parameters, never
-measured.
+The options that raise the limits are here, too. Every size that an input could use to exhaust the
+machine is checked against one of these limits before anything of that size is made. Memory and work
+are counted from shapes and parameters, never measured.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 from gradcli.errors import LimitError, UsageError
 
-MOST_MEMORY = 4_000_000_000  # bytes of a program, on machines that have twice as much
+MOST_MEMORY = 4_000_000_000  # bytes of a program, on machines with at least twice as much
 ITEM = 8  # bytes of one number
 _FACTORS: dict[str, int] = {
     letter: 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))
@@ -26,8 +25,9 @@ _FACTORS |= {f"{letter}I": 1024**power for power, letter in enumerate("KMGT", 1)
 
 
 def machine_memory() -> int | None:
-    """The bytes of memory that the machine has, or that its control group leaves to this process;
-    None where nothing tells.
+    """Return the bytes of memory of the machine, or those its control group leaves it.
+
+    It is None if they are unknown.
     """
     found = [_memory_of_posix(), *_memory_of_control_group()]
     known = [bytes_ for bytes_ in found if bytes_ > 0]
@@ -57,9 +57,9 @@ def default_memory() -> int:
 
 
 def size(text: str) -> int:
-    """A number as people write sizes: 500M, 4G, 2.5GB, 64Ki, 1e9.
+    """Parse a number as people write sizes: 500M, 4G, 2.5GB, 64Ki, 1e9.
 
-    Raises ValueError for what is none.
+    Raises ValueError for anything else.
     """
     word = text.strip().upper().removesuffix("B")
     digits = word.rstrip("KMGTI")
@@ -76,7 +76,7 @@ def size(text: str) -> int:
 
 
 def size_text(bytes_: int) -> str:
-    """A number of bytes for people, rounded up: 1.6 GB."""
+    """Write a number of bytes for people, rounded up: 1.6 GB."""
     for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if bytes_ >= factor:
             tenths = -(-bytes_ * 10 // factor)
@@ -88,7 +88,7 @@ def size_text(bytes_: int) -> str:
 
 
 def _setting_text(number: int) -> str:
-    """A number as it is written after NAME=, rounded up."""
+    """Write a number as it stands after NAME=, rounded up."""
     return size_text(number).removesuffix(" bytes").removesuffix("B").replace(" ", "").upper()
 
 
@@ -117,7 +117,7 @@ class Number(NamedTuple):
                 and self.least <= float(value) <= self.most
                 and not (self.above and value == self.least)
             )
-        except OverflowError:  # an integer beyond all floats
+        except OverflowError:  # an integer too large for a float
             return False
 
 
@@ -131,16 +131,16 @@ class Limits:
     nodes: int = 2_000_000  # nodes of one program's graph
     calls: int = 100_000  # calls of the program's own functions in one statement
     tangents: int = 10_000_000  # entries of one Jacobian or Hessian
-    # nodes that derivatives of derivatives of an expression go through: they grow as powers of the
-    # order
+    # Nodes that the derivatives of derivatives of an expression go through. Their number grows as
+    # powers of the order.
     derivatives: int = 300_000
-    # bytes that a program's values and one statement hold at once
+    # Bytes that a program's values and one statement hold at once.
     memory: int = field(default_factory=default_memory)
-    # scalar operations of one statement, forwards and backwards, of about a nanosecond each
+    # Scalar operations of one statement, forward and backward, at about a nanosecond each.
     work: int = 20_000_000_000
 
     def raise_to(self, settings: Iterable[str]) -> Limits:
-        """These limits with ``NAME=SIZE`` settings applied."""
+        """Return these limits with ``NAME=SIZE`` settings applied."""
         names = [f.name for f in fields(self)]
         limits = self
         for setting in settings:
@@ -160,7 +160,7 @@ class Limits:
         return limits
 
     def with_room_for(self, entries: int) -> Limits:
-        """These limits, raised for arrays as large as one that the user has brought."""
+        """Return these limits, raised for arrays as large as one that the user has brought."""
         if entries <= self.entries:
             return self
         return replace(
@@ -205,8 +205,9 @@ class Limits:
             )
 
     def check_derivatives(self, rows: int, columns: int, entries: int | None = None) -> None:
-        """Raise LimitError for a Jacobian of more entries than a derivative may have; of a sparse
-        one, so many are computed.
+        """Raise LimitError for a Jacobian with more entries than a derivative may have.
+
+        For a sparse Jacobian, ``entries`` is the number of entries that are computed.
         """
         count = rows * columns if entries is None else entries
         if count > self.tangents:
@@ -217,9 +218,7 @@ class Limits:
             )
 
     def check_nodes(self, count: int, what: str) -> None:
-        """Raise LimitError for more operations than a program may have; ``what`` is made of
-        them.
-        """
+        """Raise LimitError if ``what`` is made of more operations than a program may have."""
         if count > self.nodes:
             raise _over(
                 f"{what} is made of {_count(count)} operations, over the limit of {self.nodes:,}",
@@ -228,9 +227,7 @@ class Limits:
             )
 
     def check_work(self, work: int, what: str) -> None:
-        """Raise LimitError for more scalar operations than a statement may take; ``what`` takes
-        them.
-        """
+        """Raise LimitError if ``what`` takes more scalar operations than a statement may take."""
         if work > self.work:
             raise _over(
                 f"{what} takes {_count(work)} scalar operations, over the limit of {self.work:,}",
@@ -247,7 +244,7 @@ def _over(said: str, limit: str, needed: int) -> LimitError:
 
 
 def _count(number: int) -> str:
-    """A count for people, which may have thousands of digits."""
+    """Write a count for people; it may have thousands of digits."""
     return f"{number:,}" if number < 10**18 else f"2**{number.bit_length() - 1} or more"
 
 

@@ -1,5 +1,6 @@
-"""LaTeX of names, numbers and arrays, for formulas and for results alike, and LaTeX of ours as
-MathML, which browsers draw.
+"""LaTeX of names, numbers and arrays, for formulas and for results alike.
+
+This LaTeX is also converted to MathML, which browsers draw.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from gradcli.inert import latex_text, xml_text
 from gradcli.spelling import words
 
-_LARGEST = 100  # entries of an array that is written out
+_LARGEST = 100  # most entries of an array that is written out
 
 GREEK = words("""
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
@@ -25,9 +26,10 @@ _RATE = re.compile(r"d([a-zA-Z]\w*)_d([a-zA-Z])")
 
 
 def name(text: str) -> str:
-    """A variable's name:
+    """Write a variable's name in LaTeX.
 
-    Greek letters by name, digits and what follows an underscore as an index, rates as ``dr_dt``.
+    Names of Greek letters become the letters, digits and the part after an underscore an index, and
+    rates such as ``dr_dt`` quotients.
     """
     rate = _RATE.fullmatch(text)
     if rate is not None:
@@ -38,7 +40,7 @@ def name(text: str) -> str:
         index = text[len(stem) :]
     if not stem:  # it begins with an underscore
         stem, index = text, ""
-    if len(stem) == 1:  # a Greek letter by its name
+    if len(stem) == 1:  # write a Greek letter by its name
         spelled = codepoint2name.get(ord(stem), "")
         stem = spelled if spelled in GREEK or spelled in _CAPITALS else stem
     written = latex_text(stem)
@@ -53,7 +55,7 @@ def name(text: str) -> str:
 
 
 def number(value: Any, digits: int | None = None) -> str:
-    """A number, powers of ten written out."""
+    """Write a number in LaTeX, with powers of ten written out."""
     if isinstance(value, (bool, np.bool_)):
         return f"\\mathrm{{{str(bool(value)).lower()}}}"
     text = (
@@ -73,7 +75,7 @@ def number(value: Any, digits: int | None = None) -> str:
 
 
 def array(value: Any, digits: int | None) -> str:
-    """A number, a vector as a column, or a matrix; larger things by their shape."""
+    """Write a number, a vector as a column, or a matrix; larger things by their shape."""
     data = np.asarray(value)
     if data.ndim == 0:
         return number(data[()], digits)
@@ -95,14 +97,17 @@ _CLOSING = re.compile(r"\\right(.)")
 _WORDS = re.compile(r"\\(?:text|math..|operatorname)\{((?:\\.|[^{}])*)\}")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[\d.]+|\S")
-_ESCAPE, _SPACE = "\\", "&#160;"  # one that is kept at the edge of a text
+_ESCAPE, _SPACE = "\\", "&#160;"  # a space that is kept at the edge of a text
 _SIGNS = {"cdot": "⋅", "infty": "∞", "-": "−"}
 _TAGS = {"^": "msup", "_": "msub", "\\frac": "mfrac", "\\sqrt": "msqrt"}
 
 
 def mathml(latex: str) -> str:
-    """A formula in the LaTeX that is printed here as MathML, from the innermost group outwards."""
-    made: dict[str, str] = {}  # by characters for private use, which no formula has
+    """Convert a formula in the LaTeX of this module to MathML.
+
+    It is converted from the innermost group outwards.
+    """
+    made: dict[str, str] = {}  # markup by private-use characters, which no formula has
 
     def keep(markup: str) -> str:
         made[chr(0xF0000 + len(made))] = markup

@@ -1,7 +1,9 @@
-"""pytest collects ``*.grad`` files, JSON Lines that a pattern names, and the functions that a
-pyproject.toml lists: an item for each case.
+"""pytest plugin that makes an item of each case in files and in listed functions.
 
-Every pytest of an environment imports this module, so that gradcli itself is imported when such a
+pytest collects ``*.grad`` files, JSON Lines files that a pattern names, and the functions that a
+pyproject.toml lists.
+
+Every pytest of an environment imports this module, so gradcli itself is imported only when such a
 file is collected.
 """
 
@@ -23,13 +25,13 @@ if TYPE_CHECKING:
     from gradcli.query.options import Options
     from gradcli.report.outcomes import Outcome
 
-    Marks = tuple[str | None, str | None]  # why a case is skipped, and why it is known to fail
+    Marks = tuple[str | None, str | None]  # reasons to skip a case, and to expect its failure
 
 _FILES = ["*.grad"]
 _RECORDS = (".jsonl", ".ndjson")
 _SETTINGS = "pyproject.toml"
 _CONFIGURATION = pytest.StashKey["Configuration"]()
-_WRONG = pytest.StashKey[dict[str, None]]()  # what is wrong with settings, as messages
+_WRONG = pytest.StashKey[dict[str, None]]()  # messages about invalid settings, in order
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,7 +67,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_checked(path: Path, parent: pytest.Collector) -> bool:
-    # which somebody named
+    # Named by the user on pytest's command line.
     if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(path):
         return True
     globs = parent.config.getini("gradcli_files")
@@ -76,15 +78,16 @@ def _is_checked(path: Path, parent: pytest.Collector) -> bool:
 
 @cache
 def _matching(root: Path, globs: tuple[str, ...]) -> frozenset[Path]:
-    """The files that globs are about: without a slash they are of names anywhere."""
+    """Return the files that globs match; a glob without a slash matches names in any folder."""
     return frozenset(
         path for glob in globs for path in root.glob(glob if "/" in glob else f"**/{glob}")
     )
 
 
 def _lists_functions(path: Path) -> bool:
-    """Return whether settings list functions; what cannot be read is the affair of whoever needs
-    it.
+    """Return whether settings list functions.
+
+    Settings that cannot be read are reported by the code that needs them.
     """
     import tomllib
 
@@ -95,7 +98,7 @@ def _lists_functions(path: Path) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that was made of a function has its seed in its name."""
+    """Put the seed of a test that was made of a function into the test's name."""
     seed = getattr(metafunc.function, "gradcli_seed", None)
     if isinstance(seed, int):
         metafunc.fixturenames.append("gradcli_seed")
@@ -104,9 +107,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def check_gradient() -> Callable[..., None]:
-    """``check_gradient(f, gradient, at={"x": [1.0, 2.0]})`` fails unless the gradient is right:
+    """Check of a gradient, as in ``check_gradient(f, gradient, at={"x": [1.0, 2.0]})``.
 
-    `gradcli.testing.assert_gradient`.
+    It fails unless the gradient is right. This is `gradcli.testing.assert_gradient`.
     """
     from gradcli.testing import assert_gradient
 
@@ -114,8 +117,9 @@ def check_gradient() -> Callable[..., None]:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """A setting that cannot be read fails the run, whatever else it holds; in the process of a
-    worker, by the file's own error.
+    """Fail the run for a setting that cannot be read, whatever else the run contains.
+
+    In the process of a worker the file's own error does it.
     """
     wrong = session.stash.get(_WRONG, None)
     if wrong and not hasattr(session.config, "workerinput"):
@@ -123,8 +127,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 class CheckedFile(pytest.File):
-    """A file of cases, which is read when it is collected; what its items need is run when
-    they do.
+    """File of cases.
+
+    It is read when it is collected; the code for its items runs when they do.
     """
 
     def collect(self) -> Iterator[pytest.Item]:
@@ -222,7 +227,7 @@ class RecordFile(CheckedFile):
                     {"id": given.id, "expr": given.expr, "given": given.given},
                     (given.skip, given.xfail),
                 )
-            except Exception as error:  # which is the item's, when it runs
+            except Exception as error:  # the item reports it when it runs
                 said = as_gradcli_error(error).record
             text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
             records = partial(reader.results, [line], file, options, number)
@@ -263,9 +268,7 @@ class GradItem(pytest.Function):
         marks: Marks,
         excuse: Callable[[Outcome], Outcome],
     ) -> GradItem:
-        """The item of a case, with what its file says of it: why it is skipped, and why it is known
-        to fail.
-        """
+        """Return the item of a case, with the reasons from its file for a skip or a known failure."""
         from gradcli.inert import inert_lines, printable
 
         def decide() -> None:
@@ -294,7 +297,7 @@ class GradItem(pytest.Function):
             return super().repr_failure(excinfo)
         from gradcli.report.describing import block
 
-        # a form that goes through pipes, with another content
+        # A representation that can be sent between processes; its content is replaced.
         said = excinfo.getrepr(style="native")
         said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
         crash = said.reprcrash
@@ -321,7 +324,7 @@ class Wrong(Exception):
 
 
 def _configuration(config: pytest.Config) -> Configuration:
-    """The settings of all files of a run, which `gradcli check` reads, too."""
+    """Return the settings of all files of a run, which `gradcli check` reads, too."""
     from gradcli.files.settings import Configuration
 
     if _CONFIGURATION not in config.stash:
@@ -333,7 +336,7 @@ def _configuration(config: pytest.Config) -> Configuration:
 
 
 def _in_node(text: str) -> str:
-    """A text on one line, or nothing where it cannot stand in a node id."""
+    """Return a text on one line, or an empty one where it cannot stand in a node id."""
     from gradcli.inert import inert_lines, one_line
     from gradcli.query.cases import LONGEST_NAME
 

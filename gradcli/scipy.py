@@ -1,6 +1,6 @@
-"""SciPy's functions on tensors:
+"""SciPy's functions on tensors.
 
-``gradcli.scipy.stats.norm.logpdf(x)``, ``gradcli.scipy.special.logsumexp(x, b=w)``.
+Examples are ``gradcli.scipy.stats.norm.logpdf(x)`` and ``gradcli.scipy.special.logsumexp(x, b=w)``.
 """
 
 from types import SimpleNamespace

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from itertools import islice
 
-_LONGEST = 60  # characters of a word that has a likely spelling
-# words that are looked at, the first of those there are: an error takes no longer in a program of
-# millions of names
+_LONGEST = 60  # longest word for which a likely spelling is sought
+# Only the first so many candidates are looked at, so that an error takes no longer in a program of
+# millions of names.
 _MOST = 2_000
 
 
@@ -26,8 +26,8 @@ def closest(word: str, candidates: Iterable[str], cutoff: float) -> str | None:
         word.lower(),
         {candidate.lower(): candidate for candidate in islice(candidates, _MOST)},
     )
-    # what difflib's ratio is at most, by the letters that are in both: few words are left for
-    # difflib
+    # An upper bound of difflib's ratio, by the letters that both have, leaves few words for
+    # difflib.
     likely = [
         folded
         for folded in found

@@ -1,5 +1,6 @@
-"""PyTorch's ``torch.autograd``: `backward`, `grad`, `Function`, modes, anomaly detection,
-`gradcheck` and `functional`.
+"""PyTorch's ``torch.autograd``.
+
+It has `backward`, `grad`, `Function`, modes, anomaly detection, `gradcheck` and `functional`.
 """
 
 from typing import TYPE_CHECKING, Any

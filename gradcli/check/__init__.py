@@ -1,3 +1,4 @@
-"""The judge: the engine's results held to the reference, claims and asserts decided, mistakes
-located and repairs found.
+"""The judge, which holds the engine's results to the reference.
+
+It decides claims and asserts, locates mistakes and finds repairs.
 """

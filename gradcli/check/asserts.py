@@ -32,12 +32,13 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 # -- The relations of an assert between computed floats, entry by entry ---------------------------
 
 
-_ROUNDING = 64  # times epsilon: how far two sides that are said to be equal may be apart
+_ROUNDING = 64  # in units of epsilon: how far apart the sides of an equality may be
 
 
 def rounding_of(scope: Scope) -> float:
-    """Return how far the sides of an equality may be apart, relative to their size, where it has no
-    tolerance of its own.
+    """Return how far apart the sides of an equality may be, relative to their size.
+
+    This applies where the equality has no tolerance of its own.
     """
     return _ROUNDING * float(np.finfo(scope.precision).eps)
 
@@ -65,8 +66,9 @@ def _outcome_of(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
 
 
 class Floats:
-    """The sides of a relation as floats: at the bound values, and at points of a box of some of
-    them.
+    """Sides of a relation as floats.
+
+    They are computed at the bound values, and at points of a box of some of these values.
     """
 
     def __init__(
@@ -83,9 +85,7 @@ class Floats:
             raise error.at(sides.relation.span, lowered.statement.source) from None
 
     def at(self, point: Sequence[float]) -> tuple[Any, ...]:
-        """Return both sides at a point, where the relation holds of them, and how far they are
-        apart.
-        """
+        """Return both sides at a point, where the relation holds, and how far apart they are."""
         given: dict[Expr, Any] = {
             q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)
         }
@@ -106,8 +106,9 @@ class Floats:
         return not np.all(fine[place])
 
     def outcome(self, point: Sequence[float] = ()) -> dict[str, Any]:
-        """Return the sides at a point, whether the relation holds, and the entry that is furthest
-        from it.
+        """Return the sides at a point and whether the relation holds.
+
+        The entry that is furthest from it is returned as well.
         """
         left, right, fine, off = self.at(point)
         worst = None
@@ -156,9 +157,10 @@ class Deciding:
 def decide_assert(
     scope: Scope, lowered: Lowered, relations: list[Asserted], record: Record, how: Deciding
 ) -> Check:
-    """The verdict on an assert whose relations have been computed: a claim for each.
+    """Return the verdict on an assert whose relations have been computed.
 
-    What the reference finds is what they are.
+    There is a claim for each relation. The outcomes of the relations become those that the
+    reference finds.
     """
     rounding = rounding_of(scope) if lowered.within is None else None
     checks = [
@@ -183,7 +185,7 @@ def _relation(
 ) -> Check:
     if told.relation != "==":
         try:
-            with deadline(how.timeout) as limit:  # of its digits, too
+            with deadline(how.timeout) as limit:  # covers the work on many digits, too
                 claim = _order(scope, sides, told, how)
         except OutOfTime as passed:
             if passed is not limit:
@@ -222,7 +224,7 @@ def _relation(
 # box that is as small as could be made.
 
 
-_MOST_ENTRIES = 64  # of arrays, each with a proof of its own
+_MOST_ENTRIES = 64  # most entries of an array: each has a proof of its own
 
 
 def decide_over(
@@ -240,7 +242,7 @@ def decide_over(
 
 
 def _claim(told: Asserted, verdict: Verdict, reason: str | None = None) -> Claim:
-    """A relation as a claim: the right side is what is claimed."""
+    """Return a relation as a claim about its right side."""
     worst = told.worst
     if worst is not None:
         worst = Worst(worst.index, worst.reference, worst.engine, worst.at)
@@ -260,8 +262,8 @@ def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) 
     if ranges and proving:
         _prove(scope, told, sides, floats)
         return told
-    # points alone refute a relation and never prove it, but for one that depends on nothing that
-    # has a range
+    # Points alone can refute a relation but never prove one, except a relation in which nothing has
+    # a range.
     shares = (0.5, 0.0, 1.0, 0.25, 0.75) if ranges else (0.5,)
     points = ([q.low + (q.high - q.low) * share for q in ranges.values()] for share in shares)
     wrong = next(filter(floats.refute, points), None)
@@ -314,19 +316,17 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
 # -- Inequalities: the sign of a margin, which is positive where the relation holds.
 
 
-_DIGITS = 1_200  # of the margin
-_MOST = 256  # entries that are looked at in many digits
+_DIGITS = 1_200  # decimal digits of the margin
+_MOST = 256  # most entries that are examined in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
 
 
 def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
-    """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been
-    computed.
-    """
+    """Return the verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two computed sides."""
     claim = _claim(told, Verdict.AGREE if told.holds else Verdict.MISMATCH)
     if sides.left.kind != "float" or sides.right.kind != "float":
-        return claim  # booleans are what they are
+        return claim  # booleans have no margin
     low, high = (
         (sides.left, sides.right) if told.relation in ("<", "<=") else (sides.right, sides.left)
     )
@@ -340,7 +340,7 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     part = cross_check(scope, margin, {}, shown, how.timeout, remembering=how.remembering).value
     if part is not None and part.verdict in (Verdict.UNDEFINED, Verdict.KINK):
         claim.reason = part.reason
-        # else it is wrong of the value that was chosen on the kink
+        # Otherwise the value chosen at the kink breaks the relation.
         if part.verdict is Verdict.UNDEFINED or told.holds:
             claim.verdict = part.verdict
         return claim
@@ -377,14 +377,14 @@ def _signs(
     floats: np.ndarray,
     part: VariableCheck | None,
 ) -> np.ndarray:
-    """The sign of each entry of the margin: -1, 0, 1, or unknown."""
+    """Return the sign of each entry of the margin: -1, 0, 1, or unknown."""
     if (
         sides.left.op is None
         and sides.right.op is None
         and not told.within
         and not np.isnan(floats).any()
     ):
-        # floats as they are: the sign of a difference is never rounded
+        # Both sides are given floats: the sign of their difference is never rounded.
         return np.asarray(np.sign(floats))
     signs = np.full(floats.shape, _UNKNOWN)
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None:
@@ -400,8 +400,9 @@ def _signs(
 
 
 def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -> np.ndarray:
-    """Return what the reference tells: enclosures, among them zeros that are exact; then digits,
-    then algebra.
+    """Return the signs of the margin as the reference finds them.
+
+    Enclosures are tried first, among them zeros that are exact; then digits, then algebra.
     """
     leaves = {node: scope.values[node] for node in reachable([margin]) if node.is_leaf}
     m = context()

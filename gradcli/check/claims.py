@@ -1,6 +1,7 @@
-"""Claims that are numbers, held to the reference entry by entry: to a tolerance plus what rounding
-explains. On kinks a convention may say which number is right; wrong ones are diagnosed where the
-pattern is plain.
+"""Claims that are numbers, held to the reference entry by entry.
+
+The tolerance is widened by what rounding explains. On kinks a convention may say which number is
+right. Wrong numbers are diagnosed where the pattern is plain.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class Given:
     numbers: Any = None  # an array
     rtol: float | None = None
     atol: float = 0.0
-    # of numbers: how far off each may be, by what the precision explains that they were computed in
+    # Of numbers: how far off each may be because of the precision that they were computed in.
     room: Any = None
-    precision: str | None = None  # of numbers, if it is not that of the result
-    # of a formula: which points around the bound values it is tried at, too; None for none
+    precision: str | None = None  # of numbers, if it is not the result's
+    # Of a formula: random state of the points around at which it is tried; None: no points.
     around: int | None = 0
 
     @property
@@ -63,19 +64,20 @@ RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-1}
 _LUCK, _EPSILON = (
     1_000.0,
     float(np.finfo(float).eps),
-)  # times what rounding did to the engine, or to the largest entry
+)  # factor on the engine's rounding error, or on epsilon times the largest entry
 
-# relative: numbers whose tolerance is known entry by entry are close to another derivative
+# Relative tolerance for recognizing another derivative in numbers whose own tolerance is given
+# entry by entry.
 _RIGHT = 1e-4
-_SHARE = 4  # of the bound of rounding, that a claim may take
+_SHARE = 4  # a claim may use this fraction (1/4) of the rounding bound
 
 
 def show_no_rounding(judge: Judge, given: Sequence[Given]) -> bool:
-    """Return whether claimed numbers are right to the last digit where rounding would show: then
-    nothing about them is rounding.
+    """Return whether claimed numbers show that nothing about them is rounding.
 
-    Nor is it where they are a plain multiple of the truth, as with a wrong sign, unless rounding
-    has made that of the engine's, too.
+    That is so where they are right to the last digit although rounding would show. It is also so
+    where they are a plain multiple of the truth, as with a wrong sign, unless rounding has made the
+    engine's number that multiple, too.
     """
     right = wrong = 0
     for claim in given:
@@ -93,7 +95,7 @@ def show_no_rounding(judge: Judge, given: Sequence[Given]) -> bool:
             shows = np.isfinite(exact) & (np.divide(truth.bounds, _SHARE) > 1e-12 * np.abs(exact))
             shows &= (said != exact) | (
                 exact != 0
-            )  # a zero has no digits that rounding could show in
+            )  # a zero has no digits in which rounding could show
             multiples = [
                 np.abs(said - k * exact) <= 4 * np.spacing(np.abs(k * exact))
                 for k in (1, -1, 2, 0.5)
@@ -106,7 +108,7 @@ def show_no_rounding(judge: Judge, given: Sequence[Given]) -> bool:
 def decide_numbers(
     judge: Judge, claim: Given, numbers: np.ndarray, exact: bool, conventions: Conventions | None
 ) -> Claim:
-    """The verdict on numbers that are claimed.
+    """Return the verdict on numbers that are claimed.
 
     exact  whether nothing about them is rounding
     """
@@ -132,7 +134,7 @@ def decide_numbers(
     ]
     if branches is not None and branches.differ(
         place
-    ):  # a wrong number may be right on another way than the exact one
+    ):  # a number that looks wrong may be right on another branch
         for i, entry in enumerate(entries):
             fits = (
                 abs(said[i] - way[i]) <= rtol * abs(way[i]) + claim.atol + rooms[i] for way in ways
@@ -152,8 +154,10 @@ def decide_numbers(
 def join_entries(
     claim: Given, truth: Comparison, entries: Sequence[Held], said: Any
 ) -> tuple[Claim, list[int], int | None]:
-    """The verdicts on all entries as one; which entries have it, and the worst of these where they
-    are wrong or undefined.
+    """Combine the verdicts on all entries into one.
+
+    Return it as a claim, with the entries that have this verdict, and with the worst of these where
+    they are wrong or undefined.
     """
     verdict = max((entry.verdict for entry in entries), default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
@@ -178,8 +182,10 @@ def relative_error(said: float, truth: float) -> float:
 
 
 def _allowances(truth: Comparison, bounds: Any, found: Any) -> np.ndarray:
-    """Return what rounding explains, which a claim may have suffered as the engine has: a share of
-    the bound, but no more than luck explains.
+    """Return how much error rounding explains in each entry of a claim.
+
+    A claim may have suffered the same rounding as the engine. It is allowed a share of the bound,
+    but no more than luck explains.
 
     found  what the engine has found, on each way that it may take
     """
@@ -200,7 +206,7 @@ def decide_entry(
     rtol: Any,
     room: Any,
 ) -> Held:
-    """The verdict on a number that is claimed for an entry."""
+    """Return the verdict on a number that is claimed for an entry."""
     m, reference, sides = truth.m, truth.reference[i], truth.sides.get(i)
     room = claim.atol + room
     if sides is not None and sides.limit is None and sides.is_known:
@@ -223,7 +229,7 @@ def decide_entry(
         return Held(Verdict.UNDEFINED)
     if not m.isfinite(said):
         return Held(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
-    # a difference that the claim's own digits cannot show is none
+    # A difference that the claim's own digits cannot show does not count.
     fine = said == float(reference) or abs(m.mpf(said) - reference) <= rtol * abs(reference) + room
     return Held(Verdict.AGREE if fine else Verdict.MISMATCH)
 
@@ -286,8 +292,9 @@ _TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
 
 
 class Held(NamedTuple):
-    """The verdict on one claimed entry; its reason and what is right, if they are matters of
-    convention.
+    """Verdict on one claimed entry.
+
+    The reason and the right value are given if they are matters of convention.
     """
 
     verdict: Verdict
@@ -309,8 +316,9 @@ class Conventions:
         return next((f"{event.kink.place} ({event.op.name})" for event in unknown), None)
 
     def decide(self, of: str, truth: Comparison, i: int, said: float, room: float) -> Held | None:
-        """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where
-        the choice is not known.
+        """Return the verdict on a number claimed for an entry on a kink, to within ``room``.
+
+        Return None where the choice is not known.
         """
         choices = self._choices(of, truth, i)
         fitting = [
@@ -359,6 +367,6 @@ class InJax(Rebuilding):
 
 
 def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
-    """The function as JAX has it, and its variables."""
+    """Return the function with JAX's choices at kinks, and its variables."""
     found = interpret(transforms.definition_order(root, wrt), InJax(root.graph))
     return found[root], [found[x] for x in wrt]

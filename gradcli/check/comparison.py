@@ -1,5 +1,7 @@
-"""The verdict on each entry of one gradient (agree, kink, ill-conditioned, undefined, mismatch),
-from the reference, the rules without rounding and the floats.
+"""Verdicts on the entries of one gradient.
+
+Each is agree, kink, ill-conditioned, undefined or mismatch. They follow from the reference, the
+rules without rounding and the floats.
 """
 
 from __future__ import annotations
@@ -20,26 +22,26 @@ from gradcli.reference.tape import Troubles
 from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
-_LIMIT_DIGITS = 12  # the same of a float and a limit from one side
-_LIMIT = 15  # the same where the reference is a limit from both sides
-SHOWN = 1e-7  # of an entry: a bound beyond is named
-_KNOWN = 20  # digits to which a reference is known, for its floats to be held against it
+_LIMIT_DIGITS = 12  # the same for a float and a one-sided limit
+_LIMIT = 15  # the same where the reference is a two-sided limit
+SHOWN = 1e-7  # relative to an entry: a larger bound is reported
+_KNOWN = 20  # digits to which a reference must be known before floats are compared with it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
-# a bound beneath says that floats end here, and nothing of how well a number is known
+# A smaller bound only says that floats end here, not how well a number is known.
 _FAINT = 2.0**-1000
-_TOLD = 400_000  # bits beneath 1 to which a number is told
+_TOLD = 400_000  # a true value below 2**-_TOLD is not written out
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
-_ENOUGH = 6  # digits below which a right result is ill-conditioned
-ENOUGH = {"f": 3, "e": 1}  # of floats with fewer bits
+_ENOUGH = 6  # a right result with fewer right digits is ill-conditioned
+ENOUGH = {"f": 3, "e": 1}  # the same for floats with fewer bits
 
 
 _RULE_WRONG = "the rule is wrong: without any rounding it still differs from the reference"
 _AT_A_GAP = "the derivative exists, as a limit, but the chain rule meets a kink or a gap here"
 NO_TROUBLES = Troubles()
 
-Told = tuple[Verdict, str | None]  # with the reason
+Told = tuple[Verdict, str | None]  # the verdict and its reason
 
 
 class Comparison:
@@ -63,13 +65,13 @@ class Comparison:
         self.computed = np.ravel(computed).astype(float).tolist()
         self.bounds = np.ravel(np.broadcast_to(bounds, self.shape)).astype(float).tolist()
         self._share = m.mpf(10) ** -_RULE
-        # what the working precision leaves open, as a share of a bound
+        # The part of a bound that the working precision leaves open.
         self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
         self.dtype = np.asarray(computed).dtype
         self.floats: np.dtype[Any] = self.dtype if self.dtype.kind == "f" else np.dtype(float)
         info = np.finfo(self.floats)
         self.epsilon, self.smallest = float(info.eps), float(info.smallest_normal)
-        self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
+        self.zeros: set[int] = set()  # entries whose truth is zero, but whose floats are not
         told = list(map(self._entry, in_time(range(len(self.computed)))))
         self.verdicts = [verdict for verdict, _ in told]
         self.reasons = {i: reason for i, (_, reason) in enumerate(told) if reason}
@@ -80,8 +82,9 @@ class Comparison:
         return self.with_verdict(Verdict.MISMATCH)
 
     def excuse(self, entries: Sequence[int], reason: str) -> None:
-        """Call none of some entries wrong: there is at most a limit, which nothing is obliged to
-        give.
+        """Make the mismatches among some entries undefined, for a reason.
+
+        There is at most a limit, which nothing is obliged to give.
         """
         for i in entries:
             if self.verdicts[i] is Verdict.MISMATCH:
@@ -122,7 +125,7 @@ class Comparison:
         computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
         if self.m.isnan(
             engine
-        ):  # zero times infinity, which floats may have decided: they are held to the truth itself
+        ):  # zero times infinity, which floats may have decided: compare with the truth itself
             engine = reference
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self.slack(
             i
@@ -133,8 +136,9 @@ class Comparison:
         return Verdict.AGREE, None
 
     def slack(self, i: int) -> Any:
-        """Return what rounding at the working precision does to the terms; a limit from both sides
-        is good to less.
+        """Return what rounding at the working precision does to the terms of an entry.
+
+        A limit from both sides is less accurate, so that it gets more slack.
         """
         bound = self.bounds[i]
         slack = self._grain * bound if math.isfinite(bound) else self.m.zero
@@ -142,8 +146,10 @@ class Comparison:
 
     @property
     def is_unsettled(self) -> bool:
-        """Return whether enclosures are too wide, or this precision leaves open whether an entry is
-        zero, and floats could tell.
+        """Return whether this precision leaves an entry open.
+
+        An entry is open if its enclosure is too wide, or if it is not known whether it is zero and
+        floats could tell.
         """
         return any(
             self._is_open(i, abs(r)) for i, r in enumerate(self.reference) if self.m.isfinite(r)
@@ -155,17 +161,18 @@ class Comparison:
             known = self.radii[i] * self.m.mpf(10) ** _KNOWN
             if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
                 return True
-        # or fewer digits are right than it takes to count lost bits
+        # Too few digits are known to tell it from zero, or to count lost bits.
         return bool(slack > _SMALLEST and known > 0 and known >= size)
 
     def _nearest_float(self, exact: Any) -> float:
-        """The float of the result's precision that is nearest to an exact number."""
+        """Return the float of the result's precision that is nearest to an exact number."""
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.floats))
 
     def _edge(self, i: int, sides: Sides) -> Told:
-        """At the edge of the domain there is a derivative from one side only; a rule that gives it
-        is right.
+        """Return the verdict on an entry at the edge of the domain.
+
+        The derivative exists from one side only there. A rule that gives it is right.
         """
         computed = self.computed[i]
         if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(
@@ -224,18 +231,18 @@ class Comparison:
         return None if trouble is None else trouble.words(self.m)
 
     def with_verdict(self, verdict: Verdict) -> list[int]:
-        """The entries of a verdict."""
+        """Return the entries that have a verdict."""
         return [i for i, v in enumerate(self.verdicts) if v is verdict]
 
     def result(self, source: str) -> VariableCheck:
-        """The entries' verdicts as one, with the worst entry and the errors."""
+        """Combine the verdicts on the entries into one, with the worst entry and the errors."""
         errors = {
             i: self._errors(i)
             for i, verdict in enumerate(self.verdicts)
             if verdict in _COMPARED and (i not in self.sides or self.sides[i].limit is not None)
         }
         enough = ENOUGH.get(self.dtype.char, _ENOUGH)
-        for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are
+        for i, (_, relative) in errors.items():  # one by one, however large the neighbours are
             if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
                 count = f"{digits} {'digit is' if digits == 1 else 'digits are'} right"
@@ -251,7 +258,7 @@ class Comparison:
             check.max_abs_error, check.max_rel_error = map(max, zip(*errors.values(), strict=True))
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
         lost = max((e[1] for i, e in errors.items() if not self._underflows(i)), default=0.0)
-        if lost > 0:  # by the worst entry
+        if lost > 0:  # the worst entry decides
             bits = round(math.log2(min(lost, 1.0) / self.epsilon)) + (lost >= 1)
             check.lost = bits if bits >= LOST else None
         ill = self.with_verdict(Verdict.ILL_CONDITIONED)
@@ -331,8 +338,10 @@ def _leave_unexamined(sides: Sides) -> Told:
 
 
 def loosest(bounds: Any, sizes: Any) -> float | None:
-    """The largest bound relative to its entry, if it is large enough to hide something; what is
-    truly zero has no size.
+    """Return the largest bound relative to its entry.
+
+    Return None if it is too small to hide anything. An entry that is truly zero has no size and
+    does not count.
     """
     with np.errstate(all="ignore"):
         allowed, size = np.asarray(bounds, float), np.asarray(sizes, float)
@@ -344,8 +353,9 @@ def loosest(bounds: Any, sizes: Any) -> float | None:
 def compare_arrays(
     source: str, right: Any, computed: np.ndarray, bound: Any, own: Any
 ) -> VariableCheck:
-    """Return the verdict on an array of many entries: those are compared one by one that are the
-    worst in some way.
+    """Return the verdict on an array of many entries.
+
+    Only entries that are the worst in some way are compared one by one.
 
     right  the reference in long double
     bound  what rounding explains
@@ -390,16 +400,16 @@ def compare_arrays(
 _OF_ALL, _OF_ENTRY = (
     2.0**-38,
     2.0**-21,
-)  # how far an entry is off at most where nothing is wrong: of it and the mean size, and of it
-_FINER = 2.0 ** (KEPT - 52)  # the rounding errors of doubles, relative to those of the reference
+)  # largest errors of clear agreement: relative to entry plus mean size; relative to entry
+_FINER = 2.0 ** (KEPT - 52)  # rounding error of doubles relative to that of the reference
 
 
 def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCheck | None:
-    """Return that an array agrees with a reference in doubles that are rounded to fewer bits; None
-    where it is not as clear as that.
+    """Return the verdict that an array clearly agrees with a reference in coarser doubles.
 
-    What rounding does to an entry is seen, enlarged: where the two have few digits in common, a
-    finer reference has to decide.
+    The reference is computed in doubles that are rounded to fewer bits, which enlarges what
+    rounding does to an entry. Return None where the two have few digits in common: a finer
+    reference has to decide there.
     """
     found = np.asarray(computed)
     if not found.size:

@@ -1,5 +1,6 @@
-"""The cross-check of one result, whatever it is the derivative of, and of claims about it: verdicts
-within a time limit, or remembered.
+"""Cross-check of one result, and of claims about it.
+
+The result may be any derivative. Verdicts are reached within a time limit, or remembered.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class _Asked(NamedTuple):
     remembering: bool
 
     def of_value(self, root: Expr, value: Any) -> VariableCheck | None:
-        """The verdict on the value of a function."""
+        """Return the verdict on the value of a function."""
         return Judge(self.scope, root, {}, np.ones(root.shape)[()], {}).decide(value)[0]
 
 
@@ -68,7 +69,7 @@ def cross_check(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
     seed_leaf: Expr | None = None, remembering: bool = False, convention: str | None = None, excused: Mapping[str, str] = NOBODY,
 ) -> Check:  # fmt: skip
-    """The verdict on a record's value and derivatives, and on claims about them.
+    """Return the verdict on a record's value and derivatives, and on claims about them.
 
     seed_leaf    what the name ``seed`` stands for inside of claims
     remembering  whether verdicts are kept between runs
@@ -95,8 +96,9 @@ def cross_check(
 
 
 def _with_excused(check: Check, keys: Sequence[str], excused: Mapping[str, str]) -> Check:
-    """The verdict on the names that were judged, with those that are excused; of these only entries
-    that are numbers count.
+    """Return the verdict on the judged names, with the excused names added.
+
+    Only those entries of excused names count that are numbers.
     """
     found: dict[str, VariableCheck] = {}
     for key in keys:
@@ -132,7 +134,7 @@ def _decide(asked: _Asked, timeout: float | None) -> Check:
         reason = REACHED
     except (Undecided, LimitError) as error:
         reason = error.message if isinstance(error, LimitError) else str(error)
-    except _WITHOUT_REFERENCE as error:  # Python's and mpmath's own words tell nothing
+    except _WITHOUT_REFERENCE as error:  # Python's and mpmath's messages explain nothing
         words = (
             "out of memory"
             if isinstance(error, MemoryError)
@@ -152,9 +154,7 @@ def _decide(asked: _Asked, timeout: float | None) -> Check:
 
 
 def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
-    """The verdict on the result, and those on the claims beside it; and who gave it, if it was one
-    judge.
-    """
+    """Return the verdict on the result and on its claims, and the judge if there was just one."""
     record = asked.record
     if record.mode != "grad":
         check = _combine(_by_mode(asked))
@@ -172,15 +172,15 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     check = _combine(judge.decide(record.value, bool(claims)))
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
-        # which comparison rounding decides, if that makes a difference
+        # Name the comparison that rounding decides, if the branch makes a difference.
         ways = judge.branches(judge.precision)
         for place, part in enumerate([check.value, *map(check.variables.get, judge.wrt)]):
             is_ill = part is not None and part.verdict is Verdict.ILL_CONDITIONED
             if part is not None and is_ill and ways is not None and ways.differ(place):
                 part.reason = check.reason = ways.text
     if check.verdict is Verdict.MISMATCH:
-        # floats are wrong where the rules are right, and something on the way is too large for
-        # floats
+        # The rules are right and the floats are wrong, because an intermediate result is too large
+        # for floats.
         check.overflows = judge.decided and judge.overflown and judge.rules_hold
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
@@ -207,8 +207,9 @@ def _combine(parts: Checked) -> Check:
 
 
 def _by_mode(asked: _Asked) -> Checked:
-    """The verdict on another derivative than the gradient: on gradients of rows, or on values of
-    derivatives along a direction.
+    """Return the verdict on a derivative other than the gradient.
+
+    It is a verdict on the gradients of rows, or on the values of derivatives along a direction.
     """
     root, record = asked.root, asked.record
     if record.jacobian is not None:
@@ -236,7 +237,7 @@ def _by_mode(asked: _Asked) -> Checked:
 
 
 def _jvp_node(asked: _Asked, root: Expr) -> Expr:
-    """The Jacobian-vector product as a node that carries its definition."""
+    """Return the Jacobian-vector product as a node that carries its definition."""
     scope = asked.scope
     total: Expr | None = None
     for name, tangent in asked.record.tangents.items():
@@ -248,7 +249,7 @@ def _jvp_node(asked: _Asked, root: Expr) -> Expr:
 
 
 def _rows(asked: _Asked, root: Expr, matrices: Mapping[str, Any], value: Any) -> Checked:
-    """A Jacobian as the gradients of its rows."""
+    """Judge a Jacobian as the gradients of its rows."""
     found: dict[str, list[VariableCheck]] = {name: [] for name in asked.wrt}
     checked = None
     for i, place in enumerate(np.ndindex(root.shape)):
@@ -273,13 +274,14 @@ def _gravest(checks: list[VariableCheck]) -> VariableCheck:
     return worst
 
 
-_LARGEST = 20_000  # scalar operations of an expression that is searched
+_LARGEST = 20_000  # most scalar operations of an expression that is searched
 _DEPARTS = 1e-5
 
 
 def departure(judge: Judge) -> Departure | None:
-    """The first node whose adjoint is not the reference's, and the operation that made it; None if
-    none was found.
+    """Return the first node whose adjoint is not the reference's.
+
+    The operation that made it is named as well. Return None if no such node was found.
     """
     order = reachable([judge.root])
     if judge.size > _LARGEST or any(node.op is derivative for node in order):
@@ -334,13 +336,15 @@ def _text(judge: Judge, node: Expr) -> str:
 # -- Limits beside a point without a value: one entry of a name moves, all others stay.
 
 
-_MOST_MOVES = 2  # entries that are moved: each costs some forty values of hundreds of digits
-_MOST_LIMITED = 400  # of the function, on numbers
+_MOST_MOVES = 2  # most entries moved: each costs some forty values of hundreds of digits
+_MOST_LIMITED = 400  # scalar operations of the function above which no limits are sought
 
 
 def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
-    """The limits of the entries of a value that the reference has no finite number for, as one
-    entry of a name, whose gradient is not finite either, goes to where it is.
+    """Return limits of the entries of a value that have no finite reference.
+
+    Each limit is taken as one entry of a name goes to its value. The gradient by that entry is not
+    finite either.
     """
     value, found = judge.comparisons[0], list[Limit]()
     lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
@@ -366,11 +370,14 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
 
 
 _DIGITS_OF_A_POINT = 100
-_MOST_WORK = 40_000  # scalar operations of all rows of the Hessian
+_MOST_WORK = 40_000  # most scalar operations for all rows of the Hessian
 
 
 def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> CriticalPoint | None:
-    """The kind of the point for all names together; None where the gradient is not zero."""
+    """Return the kind of the point for all names together.
+
+    Return None where the gradient is not zero.
+    """
     nodes, order = [*wrt.values()], definition_order(root, [*wrt.values()])
     leaves = {x: scope.values[x] for x in order if x.is_leaf}
     held = [x.payload.name for x in leaves if x not in nodes]
@@ -415,10 +422,10 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
 
 
 def _signs_of_eigenvalues(hessian: Any) -> Iterator[int]:
-    """The signs of the eigenvalues, 0 where one is not certain.
+    """Yield the signs of the eigenvalues of a Hessian, 0 where one is not certain.
 
-    In the directions of the eigenvectors, which by Sylvester's law of inertia change no sign, they
-    are those of Gershgorin's discs.
+    The Hessian is turned to the directions of its eigenvectors, which by Sylvester's law of inertia
+    changes no sign. The signs are those of Gershgorin's discs.
     """
     _, vectors = np.linalg.eigh(hessian.astype(float))
     turned = vectors.T @ hessian @ vectors

@@ -49,13 +49,15 @@ from gradcli.storage.digests import content
 if TYPE_CHECKING:
     from gradcli.reference.fields.identity import Decision
 
-_ON_ARRAYS = 1e-14 if WIDER else 1e-10  # relative: formulas on arrays of many entries
+_ON_ARRAYS = 1e-14 if WIDER else 1e-10  # relative tolerance of formulas on large arrays
 
 
 def decide(
     judge: Judge, given: Sequence[Given], conventions: Conventions | None = None
 ) -> list[Claim]:
-    """The verdict on every claim, by a judge that has decided the engine's own result.
+    """Return the verdict on every claim.
+
+    The judge has decided the engine's own result.
 
     conventions  whose choices are right on kinks; None for any between both sides
     """
@@ -84,8 +86,9 @@ def _decide(judge: Judge, claim: Given, exact: bool, conventions: Conventions | 
 
 
 def _wide(judge: Judge, claim: Given) -> Claim:
-    """A claim about an array of many entries, at the bound values: all entries at once, against
-    long doubles.
+    """Return the verdict on a claim about an array of many entries, at the bound values.
+
+    All entries are compared at once, with long doubles.
     """
     from gradcli.reference.long_double import value
 
@@ -118,18 +121,18 @@ _DIGITS = 50, 250, 500
 _EXACT, _INEXACT = (
     18,
     11,
-)  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
+)  # digits to which a formula must hold at other points: with exact literals; with rounded ones
 _HERE, _AT_A_KINK = (
     25,
     12,
-)  # the same at the bound values, with exact literals; and where the reference is a limit
-_WHOLE = 2**53  # below, floats hold every whole number
-_FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
-_GUARD = 8  # times the digits of the reference, which formulas may lose
-_SUSPECTS = 4  # points at which a formula that was proved is tried for a value
-_LONGEST = 60  # characters of the difference from the truth
-_MOST_NODES = 400  # of claim and truth
-_WORK = 60_000  # scalar operations that trying other points may take
+)  # digits at the bound values: with exact literals; where the reference is a limit
+_WHOLE = 2**53  # floats hold every whole number below this
+_FADED = 1e-280  # below this, a derivative with a wrong sign or factor may be the same float
+_GUARD = 8  # times the reference's digits, because a formula may lose some
+_SUSPECTS = 4  # points at which a proved formula is checked for having a value
+_LONGEST = 60  # most characters of the difference from the truth, as a formula
+_MOST_NODES = 400  # most nodes of the claim minus the truth
+_WORK = 60_000  # most scalar operations for trying other points
 
 
 class Difference(NamedTuple):
@@ -138,12 +141,13 @@ class Difference(NamedTuple):
     place: tuple[int, ...]
     said: float
     right: float
-    off: Any  # exactly
+    off: Any  # the exact difference
 
 
 def _has_rounded_number(node: Expr) -> bool:
-    """Return whether a literal or a parameter of a function may not be the number that was
-    written, such as 0.1 and 6.02e23.
+    """Return whether a literal or a parameter of a function may not be the number as written.
+
+    0.1 and 6.02e23 are such numbers.
     """
     numbers = (
         node.static.values() if node.op is not None else [node.payload] if node.is_constant else []
@@ -157,8 +161,9 @@ def _has_rounded_number(node: Expr) -> bool:
 
 
 def _as_written(roots: Sequence[Expr]) -> list[Expr]:
-    """The same expressions with decimals as the fractions that they are: far out, sin(0.1*x**2)
-    tells the float from 1/10.
+    """Return the same expressions with decimals as the exact fractions that they denote.
+
+    Far out, sin(0.1*x**2) tells the float from 1/10.
     """
     graph, fractions = roots[0].graph, dict[Expr, Expr]()
     for node in reachable(roots):
@@ -184,7 +189,7 @@ class _Formula:
         self.digits = _INEXACT if any(map(_has_rounded_number, self.order)) else _EXACT
         roots = [judge.root, claim.formula]
         self.written = _as_written(roots) if self.digits == _INEXACT else roots
-        # other names stay: an identity may need them as they are, as a symmetric matrix
+        # Other names stay fixed: an identity may need their values, such as a symmetric matrix.
         self.movable = [x for x in judge.nodes if x.is_leaf and claim.around is not None]
         self.outside: list[Point] = []
 
@@ -205,9 +210,9 @@ class _Formula:
             and here.worst is not None
             and not math.isnan(here.worst.engine)
         ):
-            # its own value has too few digits, by cancellation
+            # Proved equal: cancellation left the formula's own value too few digits.
             here = Claim(self.claim.of, self.claim.kind, Verdict.AGREE)
-        # though the formula may have no value where the derivative has
+        # The formula may still have no value where the derivative has one.
         if here.verdict is Verdict.AGREE:
             self._elsewhere(
                 here, itertools.islice(filter(self._is_without_value, self._points()), _SUSPECTS)
@@ -216,7 +221,7 @@ class _Formula:
         return here
 
     def _here(self) -> Claim:
-        """The formula at the bound values, against the reference there."""
+        """Hold the formula to the reference at the bound values."""
         m, claim, truth = self.truth.m, self.claim, self.truth
         by_balls = numbers(m, lambda balls: [self._value_of(self.formula, balls, self.leaves)])
         with m.workdps(_GUARD * m.dps):
@@ -249,12 +254,13 @@ class _Formula:
         digits = _AT_A_KINK if i in truth.sides else _HERE if self.digits == _EXACT else self.digits
         found = decide_entry(None, self.claim, truth, i, said, m.mpf(10) ** -digits, truth.slack(i))
         alike = found.verdict is Verdict.MISMATCH and float(said) == float(truth.reference[i])
-        # as far as floats can tell: no digits may be left, or both have faded away
+        # They agree as far as floats can tell: no digits may be left, or both have underflowed.
         return Held(Verdict.AGREE) if alike and not (is_exact and float(said)) else found
 
     def _elsewhere(self, here: Claim, points: Iterable[Point]) -> Claim:
-        """Return what is said of a point at which the formula is not the derivative; if none was
-        found, of the bound values.
+        """Return the claim as decided at a point where the formula is not the derivative.
+
+        If no such point was found, return ``here``, the claim as decided at the bound values.
         """
         m, claim = context(), self.claim
         for point in points:
@@ -290,7 +296,7 @@ class _Formula:
         return ", ".join(f"{leaf.payload.name}={_text_of(point[leaf])}" for leaf in self.movable)
 
     def _value_of(self, formula: Expr, m: Any, leaves: Mapping[Expr, Any]) -> np.ndarray:
-        """The values of a formula, in a context."""
+        """Return the values of a formula, in a context."""
         found = reference_at(m, formula, [], None, leaves, self.judge.precision)[1]
         return np.broadcast_to(found, self.truth.shape)
 
@@ -305,8 +311,9 @@ class _Formula:
         return bool(np.isfinite(value).all() and np.isnan(said).any())
 
     def _lasting_difference(self, m: Any, point: Point) -> Difference | None:
-        """A difference that more digits do not change: what cancellation or an overflow on the way
-        left is none.
+        """Return a difference that more digits do not change, or None.
+
+        A difference that cancellation or an overflow on the way has left does not count.
         """
         found = []
         for m.dps in _DIGITS:
@@ -316,7 +323,7 @@ class _Formula:
             found.append(difference)
         *_, before, last = found
         if last.said == last.right:
-            return None  # too small, or too close, for floats to tell
+            return None  # too small, or too close together, for floats to tell
         pairs = zip(last[1:3], before[1:3], strict=True)
         return last if all(math.isclose(x, y, rel_tol=1e-9) for x, y in pairs) else None
 
@@ -336,7 +343,7 @@ class _Formula:
     def _difference(self, m: Any, point: Point) -> Difference | None:
         found = numbers(m, lambda balls: self._both(balls, point)) or self._both(m, point)
         if found is None:
-            return None  # a kink, or outside of the domain
+            return None  # on a kink, or outside the domain
         right, said = found
         tolerance = m.mpf(10) ** -self.digits
         for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
@@ -348,7 +355,7 @@ class _Formula:
             room = max(abs(c), abs(r))
             if self.digits == _INEXACT and m.isfinite(
                 c
-            ):  # what is left of rounded literals that cancel
+            ):  # allows for what rounded literals leave when they cancel
                 room = max(room, 1 + max(abs(float(np.max(np.abs(v)))) for v in point.values()))
             if not m.isfinite(c) or abs(c - r) > tolerance * room:
                 return Difference(
@@ -360,8 +367,9 @@ class _Formula:
         return None
 
     def _both(self, m: Any, point: Point) -> tuple[np.ndarray, np.ndarray] | None:
-        """The derivative and what the formula is at a point, in a context; None on kinks and
-        outside of the domain.
+        """Return the derivative and the value of the formula at a point, in a context.
+
+        Return None on kinks and outside of the domain.
         """
         judge, of, (root, said) = self.judge, self.claim.of, self.written
         wrt = list(judge.wrt.values()) if of == "value" else [judge.wrt[of]]
@@ -373,13 +381,14 @@ class _Formula:
     def _discrepancy(
         self, m: Any, point: Mapping[Expr, Any], place: tuple[int, ...], off: Any
     ) -> str | None:
-        """The claim minus the truth as a formula; None where there is no short one that gives the
-        difference ``off`` at this point.
+        """Return the claim minus the truth as a formula.
+
+        Return None where no short formula gives the difference ``off`` at this point.
         """
         judge, of = self.judge, self.claim.of
         try:
             truth = judge.root
-            if of != "value":  # the gradient by the engine's rules
+            if of != "value":  # the engine's gradient as an expression
                 ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
                 seed = transforms.ones_like(truth) if ones else judge.seed_leaf
                 assert seed is not None
@@ -397,7 +406,7 @@ class _Formula:
                 leaf is judge.seed_leaf or scope.leaves.get(leaf.payload.name) is leaf
                 for leaf in reachable([simple])
                 if leaf.is_leaf
-            )  # names may be bound anew
+            )  # a name may be bound to something else by then
             if text is None or len(text) > _LONGEST or not meant:
                 return None
             (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
@@ -435,8 +444,10 @@ SIZES = (1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0, 1e3, 1e5)
 
 
 def _chooses(node: Expr, op: Op) -> bool:
-    """Return whether a node chooses between formulas: comparisons, absolute values, bounds,
-    extremes, order, or as sqrt(x**2) does.
+    """Return whether a node chooses between formulas.
+
+    Comparisons, absolute values, bounds, extremes and order do, and compositions such as
+    sqrt(x**2).
     """
     if op.kind != "smooth":
         return op.kind == "flat" or bool(op.kinks)
@@ -465,9 +476,11 @@ def around(
     state: int,
     faded: bool,
 ) -> Iterator[Point]:
-    """Points around the given one; if the nodes of ``order`` have branches, points of all signs and
-    sizes between them: each size with the given signs and with the opposite ones, sizes mixed, and
-    both sides of the constants.
+    """Yield points around the given one.
+
+    If the nodes of ``order`` have branches, also yield points of all signs and sizes between them:
+    each size with the given signs and with the opposite ones, sizes mixed, and both sides of the
+    constants.
 
     faded  whether the function has faded away to nothing: then points of moderate size, with the
            given signs, come first
@@ -511,7 +524,7 @@ def around(
 def anything(
     shape: tuple[int, ...], random: np.random.Generator, sizes: Sequence[float] = SIZES
 ) -> np.ndarray:
-    """An array of both signs, with entries of about the sizes."""
+    """Return an array of both signs with entries of about the given sizes."""
     size = np.asarray(random.choice(sizes, shape)) * random.uniform(0.5, 1.5, shape)
     return np.asarray(size * random.choice([-1.0, 1.0], shape))
 
@@ -524,10 +537,10 @@ _decisions: dict[Hashable, Decision] = {}
 
 
 def decision(judge: Judge, claim: Given) -> Decision:
-    """Return whether a formula is what it is claimed to be for all values for which both have one;
-    open without FLINT.
+    """Decide by algebra whether a formula is what it is claimed to be.
 
-    It depends on the function, the formula and the seed, and on the shapes of names, not on their
+    It must be so for all values for which both have one. The decision is open without FLINT. It
+    depends on the function, the formula and the seed, and on the shapes of names, not on their
     values.
     """
     from gradcli.reference.fields.identity import Decision, Question, decide

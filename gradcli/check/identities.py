@@ -1,8 +1,7 @@
-"""The normal form of rewriting: a sum as multiples of nodes, a product as a number and powers of
-nodes; and nodes tidied by it.
+"""Normal form of rewriting, and nodes tidied by it.
 
-Floats are binary numbers, so coefficients are exact. What is built equals what it is built of by
-arithmetic alone.
+A sum is multiples of nodes; a product is a number and powers of nodes. Floats are binary numbers,
+so coefficients are exact. A node that is built equals its parts by arithmetic alone.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _SHARES = {
         "negation": (1,),
     },
 }
-_MOST = 40  # parts that are looked at
+_MOST = 40  # parts beyond which a normal form opens no more operands
 _HIGHEST = 64
 _WHOLE = 2**53
 
@@ -53,8 +52,9 @@ def role(node: Expr) -> str:
 
 
 def shares(node: Expr, kind: str) -> tuple[int, ...]:
-    """Return the coefficients of a sum's operands, or the exponents of a product's; nothing for any
-    other node.
+    """Return the coefficients of a sum's operands, or the exponents of a product's.
+
+    Return nothing for any other node.
     """
     if kind == "product" and role(node) == "power":
         exponent = number(node.operands[1])
@@ -69,7 +69,7 @@ def kind_of(node: Expr) -> str:
 
 
 def number(node: Expr | None) -> Fraction | None:
-    """The number that a constant is, exactly."""
+    """Return the number that a constant is, exactly, or None for any other node."""
     if (
         node is None
         or not node.is_constant
@@ -111,7 +111,7 @@ class Normal:
 
     @classmethod
     def of(cls, node: Expr, kind: str) -> Normal:
-        """A node as a sum or a product, which may be one of a single part."""
+        """Return a node as a sum or a product, possibly of a single part."""
         return cls(node.graph, kind, [(node, 1)])
 
     def put(self, node: Expr, weight: Fraction) -> None:
@@ -142,7 +142,7 @@ class Normal:
         """Multiply by a power; squares of roots are what is under them."""
         before = self.parts.get(base, Fraction(0))
         total, power = before + exponent, base.op.degree if base.op is not None else None
-        degree = round(1 / power) if power is not None and 0 < power < 1 else 0  # of a root
+        degree = round(1 / power) if power is not None and 0 < power < 1 else 0  # 0: not a root
         whole = int(total / degree) if degree else 0
         self.joined |= before * exponent < 0 or whole != 0
         self._set(base, total - whole * degree)
@@ -155,7 +155,7 @@ class Normal:
             del self.parts[part]
 
     def without(self, *parts: Expr) -> Normal:
-        """The same without some of the parts."""
+        """Return the same sum or product without some of its parts."""
         return Normal(
             self.graph,
             self.kind,
@@ -164,7 +164,10 @@ class Normal:
         )
 
     def raise_to(self, weight: Fraction) -> Normal:
-        """A multiple of a sum, a power of a product. Raises Inexact where that is a root."""
+        """Return a multiple of a sum or a power of a product.
+
+        Raises Inexact where that is a root.
+        """
         weights = [(part, w * weight) for part, w in self.parts.items()]
         is_root = any(w.denominator != 1 for _, w in weights) or (
             weight.denominator != 1 and self.number != 1
@@ -174,7 +177,10 @@ class Normal:
         return Normal(self.graph, self.kind, weights, self.number ** int(weight))
 
     def build(self) -> Expr:
-        """The node. Raises Inexact where a number is no float."""
+        """Build the node.
+
+        Raises Inexact where a number is neither a float nor a quotient of two whole numbers.
+        """
         if not self.number or not self.parts:
             return constant(self.graph, self.number if self.kind == "product" else Fraction(0))
         return self._sum() if self.kind == "sum" else self._product()
@@ -220,9 +226,9 @@ def _is_float(value: Fraction) -> bool:
 
 
 def constant(graph: Graph, value: Fraction) -> Expr:
-    """A number as a node: whole, a float, or a quotient of two of these.
+    """Return a number as a node: whole, a float, or a quotient of two whole numbers.
 
-    Raises Inexact where it is none.
+    Raises Inexact where it is none of these.
     """
     if value.denominator == 1 and abs(value) < _WHOLE:
         return graph.constant(int(value))
@@ -238,12 +244,14 @@ NOTHING_KNOWN: Mapping[Expr, Expr] = {}
 
 
 class Standard(Rebuilding):
-    """The same expressions with like terms and like factors put together, signs drawn out, and
-    powers written in one way.
+    """The same expressions in a standard form.
+
+    Like terms and like factors are put together, signs are drawn out, and powers are written in one
+    way.
     """
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        inner = opposite(operands[0]) if op.parity else None  # of tanh(-a), which is -tanh(a)
+        inner = opposite(operands[0]) if op.parity else None  # the a in tanh(-a) = -tanh(a)
         plain = self.graph.apply(op, operands if inner is None else [inner], node.static)
         try:
             found = self._simpler(plain) if _alike(plain) else plain
@@ -270,7 +278,7 @@ class Standard(Rebuilding):
             opposite = role(x) in ("sum", "difference", "negation") or number(x) is not None
             return Normal.of(node, "sum").build() if opposite else node
         found = Normal.of(node, kind_of(node))
-        # 1/x/x stays, which overflows later than 1/x**2
+        # 1/x/x is left alone, because it overflows later than 1/x**2.
         alone = (
             len(found.parts) == 1 and found.kind == "product" and min(found.parts.values()) >= -1
         )
@@ -280,13 +288,16 @@ class Standard(Rebuilding):
 
 
 def standardize(graph: Graph, node: Expr, known: Mapping[Expr, Expr] = NOTHING_KNOWN) -> Expr:
-    """A node in that form, with other nodes in the place of those that are known."""
+    """Return a node in standard form, with other nodes in place of the ``known`` ones."""
     found: Expr = interpret(reachable([node]), Standard(graph), dict(known))[node]
     return found
 
 
 def opposite(node: Expr) -> Expr | None:
-    """The node of which another is the opposite; None where no minus stands before it."""
+    """Return the node that another is the opposite of.
+
+    Return None where no minus stands before it.
+    """
     value = number(node)
     if value is not None and value < 0:
         return constant(node.graph, -value)
@@ -303,8 +314,9 @@ def opposite(node: Expr) -> Expr | None:
 
 
 class Identity(NamedTuple):
-    """An equal of a pattern, under a condition on what its letters stand for; an empty one
-    is none.
+    """Equal of a pattern, under a condition on what its letters stand for.
+
+    An empty condition is none.
     """
 
     pattern: str
@@ -477,7 +489,7 @@ sqrt(a @ a) = norm(a)
 log(prod(a)) = sum(log(a)) if a > 0
 """)
 
-# what has a value, or a derivative, where the pattern has none
+# Replacements that have a value, or a derivative, where the pattern has none.
 WIDER = _identities("""
 sqrt(a**2) = abs(a)
 sqrt(a**2 + b**2) = hypot(a, b)
@@ -504,16 +516,17 @@ _EXAMPLES = (
     0.5,
     np.ones(3),
     np.eye(3),
-)  # letters by their axes; within a reduction the shape is of no account
-_MOST_PARTS = 12  # among which a pattern is looked for
+)  # for the letters, by number of axes; within a reduction the exact shape does not matter
+_MOST_PARTS = 12  # most parts among which a pattern is sought
 _MOST_MATCHES = 12
 
 Bound = dict[Expr, Expr]
 
 
 class Rule(NamedTuple):
-    """An identity as nodes of a graph of its own, with its letters, and the operations without
-    which it is nowhere.
+    """Identity as nodes of a graph of its own, with its letters.
+
+    ``operations`` are those without which the identity applies nowhere.
     """
 
     operations: frozenset[Op | None]
@@ -547,7 +560,7 @@ def rules(identities: tuple[Identity, ...] = IDENTITIES) -> Table:
 
 
 def _operations(node: Expr) -> frozenset[Op | None]:
-    """The operations in a node that are no arithmetic."""
+    """Return the operations in a node that are not arithmetic."""
     return frozenset(
         part.op for part in reachable([node]) if part.op is not None and not kind_of(part)
     )
@@ -559,9 +572,7 @@ def apply_identities(
     value_of: Callable[[Expr], object],
     identities: tuple[Identity, ...] = IDENTITIES,
 ) -> Iterator[Expr]:
-    """Yield what equals a node by one identity, where its condition holds at the values
-    there are.
-    """
+    """Yield what equals a node by one identity whose condition holds at the given values."""
     operations = _operations(node)
     for kind in dict.fromkeys((kind_of(node), node.op)):
         for rule in rules(identities).get(kind, ()):
@@ -586,8 +597,9 @@ def apply_identities(
 
 
 def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
-    """A function in ways that may have a value, or a derivative, where it has none: one identity,
-    or arithmetic alone.
+    """Yield ways to write a function that may have a value or derivative where it has none.
+
+    Each differs from it by one identity, or by arithmetic alone.
     """
     order = reachable([root])
     table = interpret(order, Standard(graph))
@@ -619,8 +631,10 @@ def is_same_operation(x: Expr, y: Expr) -> bool:
 def _matches(
     pattern: Expr, node: Expr, bound: Bound, *, part: bool = False
 ) -> Iterator[tuple[Bound, Fraction, Normal]]:
-    """The ways in which a pattern is a node, or parts of it, with what is bound already: what is
-    bound then, the pattern's factor or exponent, and what is left.
+    """Yield the ways in which a pattern matches a node, or parts of it.
+
+    ``bound`` is what is bound already. Each way consists of what is bound then, the pattern's
+    factor or exponent, and what is left.
     """
     kind = kind_of(pattern)
     if kind:
@@ -653,8 +667,9 @@ def _matches(
 def _some(
     wanted: Normal, given: Normal, times: Fraction | None, bound: Bound, *, part: bool
 ) -> Iterator[tuple[Bound, Fraction, Normal]]:
-    """The ways in which parts of one normal form, times one factor or to one power, are parts of
-    another.
+    """Yield the ways in which parts of one normal form are parts of another.
+
+    They are taken times one factor or to one power.
     """
     if not wanted.parts:
         if part or (not given.parts and given.number == 1):
@@ -687,13 +702,18 @@ def _some(
 
 @cache
 def _holes(pattern: Expr) -> list[Expr]:
-    """The holes of a pattern, of which there are as many as identities."""
+    """Return the holes of a pattern.
+
+    There are as many patterns as identities.
+    """
     return [node for node in reachable([pattern]) if node.is_leaf]
 
 
 def _looseness(pattern: Expr, bound: Bound) -> int:
-    """Numbers are looked for first, then what has a form, then holes that are known, and other
-    holes last.
+    """Return the place of a pattern in the order of the search.
+
+    Numbers are looked for first, then what has a form, then holes that are known, and other holes
+    last.
     """
     if pattern.is_leaf:
         return 2 if pattern in bound else 3

@@ -1,10 +1,11 @@
-"""The judge of one gradient: the reference, the rules without rounding and the floats, at as many
-digits as it takes.
+"""The judge of one gradient.
+
+It compares the reference, the rules without rounding and the floats, at as many digits as it takes.
 
 E-infinity, the engine's own rules without rounding, against R, the reference, decides whether the
-rules are right; E, the floats, against E-infinity is rounding, or a fault of the fast path.
-Precision is raised until the two exact numbers agree; only what still differs at the highest
-precision is a mismatch.
+rules are right. The difference of E, the floats, from E-infinity is rounding, or a fault of the
+fast path. Precision is raised until the two exact numbers agree. Only what still differs at the
+highest precision is a mismatch.
 """
 
 from __future__ import annotations
@@ -114,8 +115,9 @@ def _as_reals(m: Any, precision: str, table: Mapping[Expr, Any]) -> dict[Expr, A
 def gradients_exact(
     m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any
 ) -> list[np.ndarray]:
-    """Return the gradients of the engine's rules without rounding; the table is that of
-    `forward_exact`.
+    """Return the gradients of the engine's rules without rounding.
+
+    ``table`` is that of `forward_exact`.
     """
     start = Reals(table[root].m, exact_array(m, seed))
     found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
@@ -150,8 +152,8 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 
 
 _DIGITS = (40, 100, 400, 1600)
-_NARROW = 30  # digits that an enclosure has
-# the power of ten below which an enclosure of zero is taken for zero: floats end before
+_NARROW = 30  # digits that an enclosure must have
+# Power of ten below which an enclosure of zero counts as zero: floats end earlier.
 NOTHING = -400
 
 
@@ -173,12 +175,11 @@ def _parts(m: Any, array: np.ndarray, part: str) -> np.ndarray:
 def numbers(
     m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]
 ) -> list[np.ndarray] | None:
-    """Return what arrays of scalars are that are computed in a context, as numbers of mpmath's
-    ``m``, right to thirty digits.
+    """Return arrays of scalars, computed in a context, as numbers of mpmath's ``m``.
 
-    Zero is what is exactly zero; what nothing tells from zero is a number below `NOTHING`. None
-    where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate
-    (None).
+    They are right to thirty digits. Only what is exactly zero is 0; what nothing tells from zero is
+    a number below `NOTHING`. Return None where balls cannot tell, or have nothing finite to tell,
+    and where ``evaluate`` returns None because there is nothing to evaluate.
     """
 
     def narrow(balls: Any) -> list[np.ndarray] | None:
@@ -197,9 +198,7 @@ def numbers(
 
 
 def _narrow(x: Any) -> bool:
-    """Return whether an enclosure has enough digits, or is of nothing that floats could tell from
-    zero.
-    """
+    """Return whether an enclosure has enough digits, or floats cannot tell it from zero."""
     from flint import arb
 
     ball = x.ball
@@ -208,20 +207,20 @@ def _narrow(x: Any) -> bool:
 
 
 DIGITS = (50, 100, 400, 1000)
-_LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
+_LARGEST_SYMBOLIC = 300  # most scalar operations of a function that sympy differentiates whole
 _MOST_SYMBOLS = 40
 _MANY, _LARGE = (
     30_000,
     5_000,
-)  # scalar operations, and entries of one array, beyond which arrays are judged as wholes
-_RULES = 20  # digits to which rules must be right, for a mismatch to be one of floats
-# about how many times the reference and the rules go through all operations at one precision
+)  # above so many scalar operations, or entries of one array, arrays are judged whole
+_RULES = 20  # digits to which the rules must be right for a mismatch to be the floats' fault
+# Passes of the reference and the rules over all operations at one precision, roughly.
 _PASSES = 4
-_SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
-_STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
-_ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
-_TIMES = 2  # as long as doubles are those of the reference for large arrays
-_ADJOINTS = 3  # arrays that stand for an adjoint there: the slope, its error, and where it lives
+_SHARE = 4  # balls are at least this many times as fast as plain multi-precision numbers
+_STABLE, _STABLE_LIMIT = 30, 12  # digits that more precision leaves unchanged; for limits
+_ALL_FLOATS = 400  # digits enough that nothing floats can tell from zero cancels
+_TIMES = 2  # numbers of the large arrays' reference are this many times as long as doubles
+_ADJOINTS = 3  # arrays per adjoint in that reference: itself, its error, and where anything flows
 
 Checked = tuple[VariableCheck | None, dict[str, VariableCheck]]  # the value, and each gradient
 
@@ -250,11 +249,11 @@ class Judge:
     events: Sequence[Event] = ()
     missing: str = ""
     overflown: bool = False
-    # of the entries on a kink or without a finite derivative, and which
+    # Which entries are on a kink or not finite, and their one-sided derivatives.
     _sides: tuple[Any, list[dict[int, Sides]]] | None = None
-    # of every entry of the value and of the gradients, where they have decided
+    # Enclosures of every entry of the value and of the gradients, if balls have decided.
     _enclosures: Sequence[np.ndarray] = ()
-    # the functions in them that FLINT lacks: with any of them, nothing is proved
+    # The functions in these that FLINT lacks: with any of them, nothing is proved.
     _by_mpmath: Any = ()
 
     def __post_init__(self) -> None:
@@ -263,7 +262,7 @@ class Judge:
         if given is None:
             given = dict(zip(self.wrt, self.float_results(self.root)[1:], strict=True))
         self.gradients = [np.broadcast_to(given[name], x.shape) for name, x in self.wrt.items()]
-        # of the function, and of what the engine has expanded it to
+        # The nodes of the function, and of what the engine has expanded it to.
         orders = definition_order(self.root, self.nodes), reachable([self.root])
         self.leaves = {
             node: self.scope.values[node] for order in orders for node in order if node.is_leaf
@@ -272,15 +271,15 @@ class Judge:
         sizes = [math.prod(x.shape) for x in self.leaves]
         self.entries = sum(sizes)
         ops = [node.op for node in orders[1] if node.op is not None]
-        # else entries may be on kinks
+        # Otherwise entries may lie on kinks.
         smooth = not any(op.kinks or op.algebra == "comparison" for op in ops if op.elementwise)
         self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
         self.names, self.comparisons = ["value", *self.wrt], list[Comparison]()
         self.zeros, self.budget = NO_ZEROS, Budget()
-        # reference and bounds of large arrays, for claims
+        # The reference and the bounds of large arrays, for claims.
         self.wide: dict[str, tuple[Any, Any]] = {}
         self.question = self.root, self.nodes, self.leaves, self.seed, self.precision
-        # the ways between which rounding decides, in a precision; None where it decides nothing
+        # The branches between which rounding decides, by precision; None where it decides nothing.
         self.branches = cache(partial(branches, *self.question[:-1]))
 
     def float_results(self, root: Expr, wrt: Sequence[Expr] | None = None) -> list[Any]:
@@ -293,8 +292,9 @@ class Judge:
 
     @property
     def rules_hold(self) -> bool:
-        """Return True if the rules are right, so that only rounding, overflow or underflow can be
-        at fault.
+        """Return whether the rules are right.
+
+        Then only rounding, overflow or underflow can be at fault.
         """
         wrong = [(c.m, c.reference[i], c.engine[i]) for c in self.comparisons for i in c.mismatches]
         return not any(
@@ -303,11 +303,11 @@ class Judge:
         )
 
     def comparison(self, of: str) -> Comparison:
-        """The comparison of the value, or of the gradient by a name."""
+        """Return the comparison of the value, or of the gradient by a name."""
         return self.comparisons[self.names.index(of)]
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
-        """The leaves of the function and of another expression, with their values."""
+        """Return the leaves of the function and of another expression, with their values."""
         order = definition_order(other)
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
@@ -378,9 +378,9 @@ class Judge:
 
     @cached_property
     def _whole(self) -> Any:
-        """sympy's derivative of the whole function; None where there is none in reasonable time.
+        """Gradients of the whole function by sympy; None if not found in reasonable time.
 
-        At one of several trial points will do.
+        It is enough to have them at one of several trial points.
         """
         if self.size > _LARGEST_SYMBOLIC or self.entries > _MOST_SYMBOLS or self.scope.in_passing:
             return None
@@ -396,14 +396,16 @@ class Judge:
     def _by_balls(
         self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[str, list[Comparison]] | None:
-        """Return what enclosures decide; None where they leave something open: kinks, values that
-        are not finite, functions without bounds.
+        """Decide by enclosures, and return the source and the comparisons.
+
+        Return None where enclosures leave something open: kinks, values that are not finite,
+        functions without bounds.
 
         Where both enclosures are narrow and overlap, the derivative is proved; where they are
-        disjoint, so is the mistake.
+        disjoint, the mistake is proved.
         """
         if not all(np.isfinite(value).all() for value in self.leaves.values()):
-            return None  # a limit is no value that could be proved
+            return None  # a leaf that is not finite stands for a limit, which cannot be proved
         work = self.size // _SHARE
 
         def evaluate(balls: Any) -> tuple[str, list[Comparison]] | None:
@@ -444,8 +446,9 @@ class Judge:
         return found
 
     def _source(self, m: Any, composed: Sequence[np.ndarray]) -> str:
-        """Return who vouches for gradients: sympy, too, where its derivative of the whole has the
-        same values.
+        """Return who vouches for gradients.
+
+        Sympy does, too, where its derivative of the whole has the same values.
         """
         if self._whole is None:
             return "composed"
@@ -462,8 +465,9 @@ class Judge:
     def _by_numbers(
         self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[str, list[Comparison]]:
-        """Return the comparisons in plain multi-precision: more digits until nothing differs, or
-        what does stays the same.
+        """Return the source and the comparisons in plain multi-precision.
+
+        Digits are raised until nothing differs, or until what differs stays the same.
         """
         before: list[Comparison | None] = [None] * len(floats)
         for m.dps in DIGITS:
@@ -481,7 +485,7 @@ class Judge:
                 break
             before = [*compared]
             if wrong:
-                self._sides = None  # else more digits show the same from both sides
+                self._sides = None  # otherwise, more digits give the same one-sided derivatives
         for comparison, places in zip(compared, moving, strict=True):
             for i in places:
                 comparison.verdicts[i] = Verdict.UNDETERMINED
@@ -536,11 +540,12 @@ class Judge:
     # rounding of its slopes -----------------------------
 
     def decide_arrays(self, value: Any) -> Checked | None:
-        """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide,
-        and can.
+        """Return the verdicts on whole arrays, by long doubles.
 
-        Raises LimitError where the reference, whose arrays are held all, needs more memory than the
-        limits allow.
+        Return None where scalars have to decide.
+
+        Raises LimitError where the reference, which keeps all of its arrays, needs more memory than
+        the limits allow.
         """
         from gradcli.reference.stand_ins import StandIns
 
@@ -575,7 +580,7 @@ class Judge:
         smooth = not any(op.kinks or op.algebra == "comparison" for op in ops)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
-        if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
+        if not certain and not fine and self.size <= LARGEST:  # scalars can settle more: kinks
             with suppress(Undecided):
                 checked, results = self._decide_scalars(value)
                 told = [*results.values(), *filter(None, [checked])]
@@ -585,9 +590,10 @@ class Judge:
         return self._decision(value, parts, held.entries)
 
     def _reference(self, held: StandIns, times: int, what: str) -> Any:
-        """The reference on whole arrays, whose floats are so many times as long as doubles.
+        """Return the reference on whole arrays.
 
-        Raises LimitError where it needs more memory than the limits allow.
+        Its floats are ``times`` times as long as doubles. Raises LimitError where it needs more
+        memory than the limits allow.
         """
         from gradcli.reference.long_double import reference
 
@@ -599,7 +605,7 @@ class Judge:
     def _decision(
         self, value: Any, parts: Sequence[VariableCheck], most: int | None = None
     ) -> Checked:
-        """The verdicts on the value and the gradients.
+        """Return the verdicts on the value and the gradients.
 
         most  the number of entries at which functions were held; None where these were all
         """
@@ -611,8 +617,9 @@ class Judge:
         return None if value is None else checked, dict(zip(self.wrt, slopes, strict=True))
 
     def _clearly(self, value: Any) -> Checked | None:
-        """Return that everything agrees with the reference in doubles, where rounding is seen to
-        have no say; else None.
+        """Return verdicts of agreement with the reference in doubles, or None.
+
+        They are given only where everything agrees and rounding is seen to have no influence.
         """
         from gradcli.reference.stand_ins import StandIns
 
@@ -634,8 +641,9 @@ class Judge:
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
-    """Return whether an entry has differed at the digits before by the same numbers, so that it is
-    a mismatch, whatever else is open.
+    """Return whether an entry differed by the same numbers at the digits before.
+
+    It is then a mismatch, whatever else is open.
     """
     if before is None or before.verdicts[i] is not Verdict.MISMATCH:
         return False
@@ -650,7 +658,10 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
 
 @cache
 def _context() -> Any:
-    """mpmath's context of all judgements: making one costs more than many of them."""
+    """Return the mpmath context of all judgements.
+
+    Making a context costs more than many judgements.
+    """
     return context()
 
 

@@ -34,14 +34,14 @@ from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableChe
 # counted, not the time.
 
 
-GOOD = 4.0  # lost bits that are as good as none
-ALL = 64.0  # bits lost by what is not finite, or has nothing in common with the truth
+GOOD = 4.0  # so many lost bits count as none
+ALL = 64.0  # bits lost where a result is not finite or shares no digit with the truth
 _SMALLEST = 2.0**-1074
 _MOST_MEASURED = 400
 _MOST_EXPANDED = 40
-_PATIENCE = 8  # ways that are gone on from without finding a better one
-_MOST_FOUND = 8  # ways of which the first that is proved is taken
-_LARGEST_WAY = 120  # nodes of a way, each time it is written
+_PATIENCE = 8  # rewrites expanded without an improvement before the search ends
+_MOST_FOUND = 8  # best rewrites kept: the first that is proved is taken
+_LARGEST_WAY = 120  # most nodes of a rewrite, counting a shared one each time it is written
 
 Losses = tuple[float, ...]
 
@@ -72,7 +72,10 @@ class Measure:
         return tuple(map(self._bits_lost, self.truths, self.judge.float_results(root)))
 
     def _bits_lost(self, truth: tuple[Any, Any], computed: Any) -> float:
-        """The most bits that an entry has lost; entries without a finite truth do not count."""
+        """Return the most bits that an entry has lost.
+
+        Entries without a finite truth do not count.
+        """
         (near, rest), found = truth, np.ravel(np.asarray(computed, float))
         with np.errstate(all="ignore"):
             off = np.abs((found - near) - rest)
@@ -88,12 +91,13 @@ class Search:
     def __init__(self, measure: Measure) -> None:
         self.graph, self.measure = measure.judge.scope.graph, measure
         self.textbook = Textbook(self.graph)
-        self._equal: dict[Expr, list[Expr]] = {}  # to nodes: their values are always the same
+        self._equal: dict[Expr, list[Expr]] = {}  # by node: its value is the same in all rewrites
         self.known: set[Expr] = set()
 
     def best(self, root: Expr) -> list[tuple[Expr, Losses]]:
-        """The best ways that were found, the best first, with what they lose; none where the
-        function itself cannot be measured.
+        """Return the best ways that were found, the best first, with what they lose.
+
+        There are none where the function itself cannot be measured.
         """
         start = self._losses(root)
         if start is None:
@@ -127,13 +131,14 @@ class Search:
 
     def _key(self, root: Expr, losses: Losses) -> tuple[int, int, int]:
         size = tree_size(reachable([root]))
-        if max(losses) <= GOOD:  # the shortest of those that lose nothing
+        if max(losses) <= GOOD:  # among rewrites that lose nothing, the shortest is best
             return 0, 0, size
         return round((max(losses) + size) / 2), round(sum(losses) / 2), size
 
     def _losses(self, root: Expr) -> Losses | None:
-        """Bits that a way loses, measured once; None where it has no value or was measured
-        before.
+        """Return the bits that a way loses, measured once.
+
+        Return None where it has no value or was measured before.
         """
         if root in self.known:
             return None
@@ -144,7 +149,7 @@ class Search:
             return None
 
     def _from(self, root: Expr) -> Iterator[Expr]:
-        """The ways that are one step from another."""
+        """Yield the ways that are one step from another."""
         order, judge = reachable([root]), self.measure.judge
         values = forward([root], judge.scope.values, judge.precision, order)
 
@@ -180,14 +185,14 @@ class Search:
         return standardize(self.graph, root, known)
 
 
-_LARGEST = 5_000  # scalar operations of a function whose ways are measured
+_LARGEST = 5_000  # most scalar operations of a function whose rewrites are measured
 _MOST_NODES = 80
-_MOST_JUDGED = 12  # ways that are judged anew, where the function has no true value
-_LONGEST = 160  # nodes of the text of a part
+_MOST_JUDGED = 12  # most rewrites judged where the function has no true value
+_LONGEST = 160  # most nodes of the text of a part
 _LONGEST_WHOLE = 400
 _WORTH = 8.0  # bits that a rewrite must gain
-_MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right
-_WORSE = 2.0  # bits that a part may lose by it
+_MOST_LEFT = 33.0  # most bits that a rewrite may lose itself: six digits stay right
+_WORSE = 2.0  # further bits that the value or a gradient may lose by a rewrite
 
 
 def repair(check: Check, judge: Judge) -> None:
@@ -206,7 +211,7 @@ def repair(check: Check, judge: Judge) -> None:
         ways = _Ways(judge)
         way = ways.losing_less(judge.root)
         if check.verdict is Verdict.UNDEFINED and (defined := ways.with_a_value(way)) is not way:
-            further = _Ways(ways.judge_way(defined)[0])  # what was lost beside it shows only now
+            further = _Ways(ways.judge_way(defined)[0])  # its other losses show only here
             way = further.losing_less(defined)
             if ways.gravity(way) >= ways.gravity(judge.root):
                 return
@@ -244,10 +249,10 @@ class _Ways:
     # -- what loses less
 
     def losing_less(self, root: Expr) -> Expr:
-        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to
-        be equal; else the function.
+        """Return the best way to write the function, or else the function itself.
 
-        Those that hold everywhere come before others.
+        A way is returned if much is lost, and it gains enough, makes nothing worse, and is proved
+        to be equal. Ways that hold everywhere come before others.
         """
         before = self.measure(root)
         if max(before) < LOST:
@@ -262,8 +267,10 @@ class _Ways:
         return first
 
     def _differences(self, before: Expr, after: Expr) -> list[tuple[Expr, Expr]]:
-        """The smallest parts of the one, with what stands in their places in the other, that are
-        written differently and are equal.
+        """Return the smallest parts that two equal expressions write differently.
+
+        Each part of the first comes with what stands in its place in the second, which is equal to
+        it.
         """
         found: dict[Expr, Expr] = {}
         stack = [(before, after)]
@@ -277,7 +284,7 @@ class _Ways:
             if inner and all(self._comparable(a, b) for a, b in inner):
                 stack += inner
             elif found.setdefault(x, y) is not y:
-                return [(before, after)]  # one part is written in two ways
+                return [(before, after)]  # the same part is rewritten in two ways
         return sorted(found.items(), key=lambda pair: pair[0].index)
 
     def _comparable(self, a: Expr | None, b: Expr | None) -> bool:
@@ -294,7 +301,7 @@ class _Ways:
     # -- what has a value
 
     def with_a_value(self, root: Expr) -> Expr:
-        """A way with a better verdict, of those that have values where others have none."""
+        """Return a way with a better verdict, among those that have values where others have none."""
         best, judged = self._count_undefined(root), 0
         for _ in range(2):
             for way in wider(self.graph, root):
@@ -321,7 +328,7 @@ class _Ways:
         )
 
     def judge_way(self, root: Expr) -> tuple[Judge, list[VariableCheck]]:
-        """The judge of another way, and its verdicts on the value and the gradients."""
+        """Return the judge of another way, and its verdicts on the value and the gradients."""
         judge = Judge(self.judge.scope, root, self.judge.wrt, self.judge.seed)
         value, variables = judge.decide(judge.float_results(root)[0])
         return judge, [*variables.values(), *filter(None, [value])]
@@ -333,11 +340,11 @@ def _gains(before: Losses, after: Losses) -> bool:
     return enough and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
 
 
-# how near two ways must be, relative to what they are; to floats the same
+# Relative differences up to which two expressions are equal, and are the same to floats.
 _EXACT, _SAME = 1e-28, 1e-15
-_AROUND = (0, 1, -1)  # the point itself and others, in steps
-_NOTHING = 5e-324  # what floats cannot tell from zero
-_STEP, _TINY = 2.0**-30, 2.0**-40  # relative to a number, and of zero
+_AROUND = (0, 1, -1)  # in steps: the point itself, and one on either side
+_NOTHING = 5e-324  # floats cannot tell this from zero
+_STEP, _TINY = 2.0**-30, 2.0**-40  # a step: relative to a number; away from zero
 _POINTS = 24
 _SIZES = (1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
 
@@ -349,11 +356,10 @@ class Equality:
     judge: Judge
 
     def prove(self, root: Expr, way: Expr) -> bool:
-        """Return whether a way equals a function, with all derivatives asked for, where it was
-        evaluated and around.
+        """Return whether a way equals a function where it was evaluated and around.
 
-        Points outside of the function's domain say nothing; that at which it is evaluated, or
-        another, must say something.
+        All derivatives asked for must be equal, too. Points outside of the function's domain say
+        nothing; the point of evaluation, or another, must say something.
         """
         found = [
             self.at(root, way, self._point_beside(step), _EXACT, self.judge.nodes)
@@ -369,8 +375,10 @@ class Equality:
         enough: float = _SAME,
         wrt: Sequence[Expr] = (),
     ) -> bool | None:
-        """Return whether two nodes, and their derivatives, differ at a point by no more than so
-        much of the first; None where that has no finite value or derivative.
+        """Return whether two nodes, and their derivatives, agree at a point.
+
+        They may differ by ``enough`` times the first. Return None where the first has no finite
+        value or derivative.
         """
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
@@ -382,7 +390,7 @@ class Equality:
     def _numbers(
         self, node: Expr, point: Mapping[Expr, Any], wrt: Sequence[Expr]
     ) -> list[Any] | None:
-        """The value of a node and its derivatives, as enclosures tell them."""
+        """Return the value of a node and its derivatives, as enclosures tell them."""
         judge = self.judge
         leaves = {
             leaf: point.get(leaf, judge.scope.values[leaf])
@@ -397,8 +405,9 @@ class Equality:
         return None if arrays is None else [x for array in arrays for x in np.ravel(array)]
 
     def _point_beside(self, step: int) -> Mapping[Expr, Any]:
-        """The values of leaves, or numbers beside them, so that names move apart; whole numbers and
-        truths stay.
+        """Return the values of leaves, or numbers beside them.
+
+        Names move apart. Whole numbers and truths stay.
         """
         point = {}
         for place, leaf in enumerate(
@@ -415,8 +424,10 @@ class Equality:
     # -- where
 
     def extent(self, part: Expr, rewrite: Expr) -> str:
-        """Return numbers for which a rewrite does not equal a part, in words; nothing where it does
-        throughout the part's domain, as far as numbers of all signs and sizes tell.
+        """Return numbers, in words, for which a rewrite does not equal a part.
+
+        Return nothing where it equals the part throughout its domain, as far as numbers of all
+        signs and sizes tell.
         """
         leaves = [leaf for leaf in reachable([part]) if leaf.is_leaf and leaf.kind == "float"]
         outside = next(

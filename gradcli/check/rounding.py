@@ -35,15 +35,15 @@ from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import still_in_time
 
-UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
-ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
+UNIT = 2.0**-53  # unit roundoff of the arrays in which bounds are computed
+ELEMENTARY = 4  # with more ulps, a result is only as accurate as its operands, near its zeros
 
 
 class Carried(Operand):
     """A value that rules compute with, and the arithmetic that carries something along with it."""
 
     __slots__ = ("arithmetic", "value")
-    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+    __array_ufunc__ = None  # so that NumPy leaves mixed operators to this class
     value: Any
     arithmetic: Any
 
@@ -122,11 +122,12 @@ class Arithmetic:
         )
 
     def allowance(self, part: Bounded | None, shape: tuple[int, ...]) -> np.ndarray:
-        """Return how far an array that is judged may be from the truth: neither is farther from the
-        value here than its error.
+        """Return how far an array that is judged may be from the truth.
 
-        A unit in the last place is for numbers of the program that plans put together. It is
-        nothing of truths and whole numbers.
+        Neither of the two is farther from the value here than this value's error.
+
+        A unit in the last place is added for numbers of the program that plans put together. It is
+        not added for truths and whole numbers.
         """
         if part is None or np.asarray(part.value).dtype.kind != "f":
             return np.zeros(shape)
@@ -136,7 +137,10 @@ class Arithmetic:
         return np.broadcast_to(np.where(np.isnan(bound), np.inf, bound), shape)
 
     def error_of(self, operand: Any) -> Any:
-        """The error of what a rule hands over: a value with its own, or a number of the program."""
+        """Return the error of what a rule hands over.
+
+        That is a value with its own error, or a number of the program.
+        """
         if isinstance(operand, Bounded):
             return operand.error
         if isinstance(operand, Constant):
@@ -149,8 +153,9 @@ class Arithmetic:
         return self.unit * abs(operand) if inexact else None
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """An operation on values with errors, or on numbers of the program: its result with a bound
-        on its error.
+        """Apply an operation to values with errors, or to numbers of the program.
+
+        The result has a bound on its error.
         """
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
@@ -183,7 +188,7 @@ class Arithmetic:
         return result
 
     def bounded(self, value: Any, error: Any) -> Bounded:
-        """A value with its error, None where that is nothing."""
+        """Return a value with its error; an error of nothing becomes None."""
         return Bounded(value, error if error is not None and _any(error) else None, self)
 
     @staticmethod
@@ -206,8 +211,10 @@ class Arithmetic:
         static: Mapping[str, Any],
         error: Any,
     ) -> Any:
-        """No error for what has overflown, which is no rounding; any for what is infinite at a pole
-        that errors may lead to.
+        """Replace the errors of results that are not finite.
+
+        The error is zero for what has overflown, which is not rounding. It is infinite for what is
+        infinite at a pole that errors may lead to.
         """
         led: Any = any(np.any(np.isinf(e)) for e in errors if is_float(e))
         if op.elementwise:
@@ -231,8 +238,8 @@ class Arithmetic:
             and op.rounding == "result"
             and (op.elementwise or op.core_dims is not None)
         ):
-            # right for operands that are off: by a unit in their last place, or by rounding
-            # relative to a matrix's size
+            # The result is right only for operands that are off: by a unit in their last place, or
+            # by rounding relative to the size of a matrix.
             off = [self._backward(op, x) if is_float(x) else None for x in values]
             errors = [*map(plus, off, errors)]
         if op.outputs == 1 and all(e is None for e in errors):
@@ -248,7 +255,7 @@ class Arithmetic:
             if kind in "iu":
                 return np.full(np.shape(out), -1)
             if not all(e is None or is_float(x) for x, e in zip(values, errors, strict=True)):
-                return np.full(np.shape(out), np.inf)  # which entry is meant is not certain
+                return np.full(np.shape(out), np.inf)  # it is uncertain which entry is meant
             (found,) = first_order(op, (out,), values, given, static)
         if kind != "f" or is_finite(found):
             return found
@@ -258,7 +265,7 @@ class Arithmetic:
         found = np.where(np.isnan(found), np.inf, found)
         if not op.elementwise:
             return found
-        # entries all of whose operands are exact are, whatever else is infinite
+        # An entry whose operands are all exact is exact, whatever else is infinite.
         inexact = np.broadcast_arrays(*[np.not_equal(e, 0) for e in given])
         return np.where(np.any(inexact, axis=0), found, 0.0)
 
@@ -275,8 +282,9 @@ class Arithmetic:
         errors: Sequence[Any],
         static: Mapping[str, Any],
     ) -> Any:
-        """Return the error that operands' errors make in a result, as the record says; None, or NaN
-        in some entries, where it says nothing.
+        """Return the error that operands' errors make in a result, as the record says.
+
+        It is None, or NaN in some entries, where the record says nothing.
 
         values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
         """
@@ -292,7 +300,7 @@ class Arithmetic:
         if op.algebra == "comparison":
             x, y = values
             off = sum(errors[1:], errors[0])
-            return ~np.greater(np.abs(x - y), off) & np.greater(off, 0.0)  # NaN may be either
+            return ~np.greater(np.abs(x - y), off) & np.greater(off, 0.0)  # NaN is unsure, too
         if carries is None:
             return None
         points = carries if carries and isinstance(carries[0], tuple) else (carries,) * len(values)
@@ -323,19 +331,19 @@ class Arithmetic:
         static: Mapping[str, Any],
         additions: Callable[[], float],
     ) -> Any:
-        """The same beside underflow.
+        """Return the error of an operation's own rounding, apart from underflow.
 
         additions  how many roundings of partial sums an entry of the result may have gone through
         """
         m = Names(self, op, static)
-        # of the result that is judged and of the value here; and of those at the ends, where it is
-        # computed there
+        # The rounding of the result that is judged and of the value here; also of the values at the
+        # ends of the operands' intervals, where those are computed.
         both = self.total + (2 * UNIT if isinstance(op.carries, tuple) else 0.0)
         if callable(op.rounding):
             return both * op.rounding(m, out, *values, **static)
         if not op.ulps:
             return None
-        # of IEEE arithmetic half a unit in the last place is all
+        # IEEE arithmetic is off by no more than half a unit in the last place
         ulps = 1.0 if op.ulps == 1 else 2 * op.ulps
         match op.rounding:
             case "terms":
@@ -351,17 +359,19 @@ class Arithmetic:
                 total = sum(sizes if op.elementwise else map(np.max, sizes))
                 return both * ulps * (np.abs(out) + total)
         if self.unit > UNIT and any(isinstance(v, float) for v in static.values()):
-            ulps += 1  # parameters are rounded, too
+            ulps += 1  # a float parameter is rounded, too
         return (both * ulps) * np.abs(out)
 
     def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """Size of what is lost beneath normal numbers: no operand is infinite, nor zero unless
-        others are multiplied; sums lose none.
+        """Return the size of what is lost beneath normal numbers.
+
+        Something is lost only where no operand is infinite, and none is zero unless the operation
+        multiplies others. Sums lose nothing.
         """
         lost = np.abs(out) < self.smallest_normal
         if not _any(lost):
             return 0.0
-        factor: Any = 1.0  # of a product within the operation, such as that of silu
+        factor: Any = 1.0  # of a product inside the operation, as in silu
         for value in values:
             if is_float(value):
                 inside = np.isfinite(value) & ((value != 0) | callable(op.rounding))
@@ -391,15 +401,16 @@ class Arithmetic:
 
 
 def outwards(x: Any, error: Any) -> Any:
-    """An error that is no smaller after x plus it has been rounded; 0 where x is exact."""
+    """Return an error that is no smaller after x plus it has been rounded; 0 where x is exact."""
     return np.where(np.greater(error, 0.0), (error + UNIT * np.abs(x)) * (1 + 4 * UNIT), error)
 
 
 def _at_ends(
     m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], points: Sequence[Any]
 ) -> Any:
-    """Return the largest change, within intervals, of a function that rises or falls between some
-    points.
+    """Return the largest change of a function within intervals.
+
+    Between the given points the function only rises or only falls.
     """
     choices = []
     for x, e, turns in zip(values, errors, points, strict=True):
@@ -414,8 +425,9 @@ def _at_ends(
 
 
 def _distance(x: Any, y: Any) -> Any:
-    """Return the distance of values; infinite where one of them is NaN, and 0 where both are the
-    same.
+    """Return the distance of values.
+
+    It is infinite where one of them is NaN, and 0 where both are the same.
     """
     off = np.abs(np.subtract(x, y, dtype=float))
     if _any(off != off):
@@ -428,7 +440,7 @@ def is_float(value: Any) -> bool:
     return isinstance(value, float) if dtype is None else dtype.kind == "f"
 
 
-# Of single numbers, of which long texts are made, NumPy's functions take many times as long as
+# On single numbers, which long programs consist of, NumPy's functions take many times as long as
 # Python's.
 
 
@@ -448,8 +460,9 @@ def _is_whole(value: Any) -> bool:
 
 
 def _uncertain(out: Any, values: Sequence[Any], errors: Sequence[Any]) -> Any:
-    """Truths of uncertain operands: of truths, if these are; of numbers, if they may have another
-    sign.
+    """Return which results may be uncertain because an operand is.
+
+    A truth is uncertain as such; a number is uncertain if it may have another sign.
     """
     found: Any = False
     for value, error in zip(values, errors, strict=True):
@@ -478,7 +491,7 @@ def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any
 
 _DIRECTIONS = 3
 _ESTIMATED, _IN_PROPORTION = 4.0, 6.0
-# how far the rounding of two results may take them apart, relative to the largest entry
+# How far apart rounding may take two results, relative to the largest entry.
 _OF_THESE = 2.0**-46
 
 
@@ -508,8 +521,9 @@ def first_order(
 
 
 def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
-    """Operands at the ends of their errors: all up, all down, and some at random, the same at any
-    time.
+    """Yield operands moved to the ends of their errors.
+
+    They are moved all up, all down, and some at random, which is the same at any time.
     """
     random = np.random.default_rng(20)
     for place in range(2 + _DIRECTIONS):
@@ -567,10 +581,10 @@ def _values_with_bounds(
 def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[np.ndarray, list[np.ndarray], bool]:
-    """Return how far rounding explains the value, and each gradient, to be from the truth; infinite
-    where it may be anything.
+    """Return how far from the truth rounding may take the value and each gradient.
 
-    The last is whether something on the way to these is not finite, though what it is made of is.
+    The bound is infinite where the result may be anything. The last item tells whether something on
+    the way to these is not finite, though what it is made of is.
     """
     table = _values_with_bounds([root], leaves, precision)
     top = table[root]
@@ -587,9 +601,9 @@ def error_bounds(
 # the derivatives either way.
 
 
-_ALL_WAYS = 4  # comparisons of which every combination is tried
+_ALL_WAYS = 4  # most comparisons of which every combination is tried
 DECIDES = "{}: rounding decides the branch"
-_LONGEST = 60  # letters of a comparison in words
+_LONGEST = 60  # most characters of a comparison in words
 
 
 class Branches(NamedTuple):
@@ -606,16 +620,14 @@ class Branches(NamedTuple):
 
     def differ(self, place: int) -> bool:
         """Return True if the branch makes more of a difference to a result than rounding."""
-        with np.errstate(invalid="ignore"):  # of infinite ones
+        with np.errstate(invalid="ignore"):  # infinity minus infinity
             return bool(np.any(np.ptp(self.results[place], axis=0) > self.bounds[place]))
 
 
 def branches(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> Branches | None:
-    """Return the ways between which rounding in a precision decides; None where it decides
-    nothing.
-    """
+    """Return the ways between which rounding in a precision decides, or None if there are none."""
     graph = root.graph
     mark = graph.mark()
     try:
@@ -640,8 +652,9 @@ def branches(
 
 
 def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> list[Expr]:
-    """Return the function once for every way between which rounding decides, each with its
-    conditions as constants.
+    """Return the function once for every way between which rounding decides.
+
+    Each has its conditions as constants.
     """
     return [way[0] for way in _each_way([root], leaves, precision)[1]]
 
@@ -654,9 +667,11 @@ def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bo
 def _each_way(
     nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str
 ) -> tuple[list[Expr], list[list[Expr]]]:
-    """Return the comparisons that rounding may turn, those of rules for the derivative among them,
-    and the nodes with each of them as a constant, turned where it is not certain or not. More than
-    a few, such as those of an iteration, are left: no branch explains these.
+    """Return the comparisons that rounding may turn, and the nodes for each way.
+
+    Comparisons of the rules for the derivative are among them. The nodes have each comparison as a
+    constant, turned, or not, where it is not certain. More than a few comparisons, such as those of
+    an iteration, are left: no branch explains these.
     """
     comparisons = [
         node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"

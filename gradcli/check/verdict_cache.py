@@ -23,7 +23,7 @@ from gradcli.storage.digests import content, digest_of, versions
 
 
 def key_of(asked: Any) -> str:
-    """The key of the verdict on a gradient and on claims about it."""
+    """Return the key of the verdict on a gradient and on claims about it."""
     scope, record = asked.scope, asked.record
     formulas = [claim.formula for claim in asked.claims if claim.formula is not None]
     order = definition_order(asked.root, [*asked.wrt.values(), *formulas, *scope.masks])
@@ -49,8 +49,9 @@ def key_of(asked: Any) -> str:
 def lines_of(
     order: Sequence[Expr], values: Mapping[Expr, Any]
 ) -> tuple[Mapping[Any, int], list[Hashable]]:
-    """Return the places of nodes, and each of them as an operation of nodes, by their places, or
-    as a value.
+    """Return the places of nodes, and a line for each node.
+
+    The line is an operation of nodes, given by their places, or a value.
     """
     places: dict[Any, int] = {node: i for i, node in enumerate(order)}
 
@@ -80,13 +81,13 @@ def steps(key: Callable[[], Any], make: Callable[[], Any]) -> Any:
     if content is not None:
         return json.loads(content)
     made = make()
-    with suppress(TypeError):  # a function is no data
+    with suppress(TypeError):  # a function cannot be written as JSON
         VERDICTS.keep(name, json.dumps(made).encode())
     return made
 
 
 def recall(key: str) -> Check | None:
-    """The verdict of that key, if it is remembered and can be read."""
+    """Return the verdict of a key, if it is remembered and can be read."""
     content = VERDICTS.read(key)
     if content is None:
         return None
@@ -98,5 +99,5 @@ def recall(key: str) -> Check | None:
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        with suppress(TypeError):  # something that is no plain data
+        with suppress(TypeError):  # a member is not plain data
             VERDICTS.keep(key, json.dumps(asdict(check)).encode())

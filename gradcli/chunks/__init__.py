@@ -1,3 +1,4 @@
-"""Past memory and past one machine: programs on arrays that are cut along one axis, chunk
-by chunk.
+"""Programs past memory and past one machine.
+
+Their arrays are cut along one axis and computed chunk by chunk.
 """

@@ -1,5 +1,6 @@
-"""A program on arrays that are cut along one axis, as stages: what each chunk computes, and what
-all of them come together to.
+"""Stages of a program on arrays that are cut along one axis.
+
+A stage says what each chunk computes, and what the results of all chunks are combined to.
 
 results ──layouts──▶ nodes of chunks, nodes that all chunks have in common ──▶ stage 0: a plan for
 chunks, folds of what they give
@@ -7,8 +8,8 @@ chunks, folds of what they give
                                                                                 what is common, one
                                                                                 for chunks, ...
 
-A sum of all rows needs one stage; what divides each row by it needs the sum before the second. What
-a later stage needs of the chunks it computes again, so that no more than a chunk is ever held.
+A sum of all rows needs one stage. Dividing each row by it needs the sum before a second stage. A
+later stage computes again what it needs of the chunks, so that no more than a chunk is ever held.
 """
 
 from __future__ import annotations
@@ -34,14 +35,18 @@ from gradcli.plans.source import Nodes
 
 
 def layout_of(node: Expr, cuts: Cuts) -> Found:
-    """The layout of a node some of whose operands are cut. Raises Uncut."""
+    """Return the layout of a node some of whose operands are cut.
+
+    Raises Uncut.
+    """
     assert node.op is not None
     return layout(node.op, node.shape, shapes_of(node), cuts, node.static)
 
 
 def aligned_axis(node: Expr, cuts: Cuts, place: int, length: int) -> int | None:
-    """The axis of an operand that all chunks have in common which runs along the cut, so that each
-    chunk takes a slice of it.
+    """Return the axis along the cut of an operand that all chunks have in common.
+
+    Each chunk takes a slice of the operand along this axis.
 
     ``place``: of the operand, which is not cut; ``length``: of the axis that is
     """
@@ -63,7 +68,9 @@ def aligned_axis(node: Expr, cuts: Cuts, place: int, length: int) -> int | None:
 
 @dataclass(frozen=True)
 class Layout:
-    """axis   along which a node is cut; None for what all chunks have in common
+    """Layout of a node among the chunks.
+
+    axis   along which a node is cut; None for what all chunks have in common
     stage  the first in which chunks can know it
     """
 
@@ -108,8 +115,9 @@ class Splitting(Transcription[Expr]):
         return made
 
     def _note_all(self, node: Expr) -> None:
-        """Note a node that was just made, and before it what came with it, as conversions of its
-        operands do.
+        """Note a node that was just made, after the nodes that were made with it.
+
+        Conversions of its operands make such nodes.
         """
         stack = [node]
         while stack:
@@ -120,7 +128,7 @@ class Splitting(Transcription[Expr]):
                 self._note(found)
 
     def cuts(self, node: Expr) -> list[int | None]:
-        """The axes along which a node's operands are cut."""
+        """Return the axes along which a node's operands are cut."""
         return [None if o is None else self.layouts[o].axis for o in node.operands]
 
     def _note(self, node: Expr) -> None:
@@ -138,8 +146,9 @@ class Splitting(Transcription[Expr]):
         self.layouts[node] = Layout(found.axis, stage + bool(found.fold))
 
     def _spread(self, node: Expr) -> int | None:
-        """The axis along which what all chunks have in common is repeated to be as long as they are
-        together: no chunk needs it all.
+        """Return the axis along which a node that all chunks have in common is repeated.
+
+        It is repeated to be as long as the chunks are together, so that no chunk needs it all.
         """
         if (
             node.op is None
@@ -157,13 +166,15 @@ class Splitting(Transcription[Expr]):
 # -- The stages ----------------------------------------------------------------------------------
 
 
-_HELD = 1 << 24  # entries of an array that every process can hold
+_HELD = 1 << 24  # most entries of an array that every process may hold whole
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """Input that a plan for chunks takes: a node; of one that all have in common, along ``axis``
-    the chunk's slice, if it has one.
+    """Input that a plan for chunks takes: a node.
+
+    If all chunks have the node in common, ``axis`` is the axis along which the chunk takes its
+    slice, if it has one.
     """
 
     node: Expr
@@ -210,7 +221,7 @@ class Staged:
         self.precision, self.limits, self.length = precision, limits, length
         try:
             self.splitting, table = self._split(roots, cut, 0)
-        except Uncut:  # an axis may be as long as the cut by chance
+        except Uncut:  # an axis may have the length of the cut by chance
             self.splitting, table = self._split(roots, cut, _HELD)
         self.results = [table[root] for root in roots]
         self.leaves = {leaf: table[leaf] for leaf in table if leaf.is_leaf}
@@ -253,7 +264,7 @@ class Staged:
         return list(found.values())
 
     def _of_chunks(self, outputs: Iterable[Expr]) -> list[Expr]:
-        """The nodes that chunks compute for these, each after its operands."""
+        """Return the nodes that chunks compute for ``outputs``, each after its operands."""
         layouts = self.splitting.layouts
 
         def cut(node: Expr) -> list[Expr]:
@@ -263,11 +274,12 @@ class Staged:
         return sorted(found, key=lambda node: node.index)
 
     def _common(self, node: Expr) -> list[tuple[Expr, int | None]]:
-        """The operands of a node of chunks that all chunks have in common, and the axis along which
-        each takes a slice.
+        """Return the operands of a node of chunks that all chunks have in common.
+
+        Each comes with the axis along which it is sliced.
         """
         cuts = self.splitting.cuts(node)
-        if all(cut is None for cut in cuts):  # repeated
+        if all(cut is None for cut in cuts):  # a repetition: all chunks share its operand
             return [(o, None) for o in node.given_operands]
         return [
             (o, aligned_axis(node, cuts, place, self.length))
@@ -278,7 +290,7 @@ class Staged:
     # -- plans -------------------------------------------------------------------------------------
 
     def chunk_plan(self, number: int, extent: int) -> Plan:
-        """The plan of a stage for a chunk of so many entries along the cut.
+        """Return the plan of a stage for a chunk of ``extent`` entries along the cut.
 
         It takes the stage's inputs, and gives its outputs.
         """
@@ -324,7 +336,7 @@ class Staged:
         )
 
     def common_plan(self, wanted: Sequence[Expr], known: Sequence[Expr]) -> Plan:
-        """The plan for nodes that all chunks have in common, of others that are known."""
+        """Return the plan that computes nodes common to all chunks from other nodes that are known."""
         key = (*(node.index for node in wanted), -1, *(node.index for node in known))
         found = self._plans.get(key)
         if found is None:
@@ -343,7 +355,7 @@ class Staged:
         return [node for node in known if node in found]
 
     def axis_of(self, node: Expr) -> int | None:
-        """The axis along which a node is cut; None for what all chunks have in common."""
+        """Return the axis along which a node is cut; None for what all chunks have in common."""
         return self.splitting.layouts[node].axis
 
     def nodes_numbered(self, numbers: Iterable[int]) -> list[Expr]:
@@ -356,7 +368,7 @@ class Staged:
 
 
 def _of_chunk(shape: tuple[int, ...], axis: int | None, extent: int) -> tuple[int, ...]:
-    """The shape of the part that a chunk has of an array which is cut along an axis."""
+    """Return the shape of a chunk's part of an array that is cut along an axis."""
     return shape if axis is None else shape_with(shape, axis, extent)
 
 

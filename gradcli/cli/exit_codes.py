@@ -1,5 +1,6 @@
-"""The end of the program: exit codes, mistakes of the user's, broken pipes, full disks, interrupts,
-and errors of our own.
+"""The end of the program: exit codes and the errors that lead to them.
+
+These are mistakes of the user, broken pipes, full disks, interrupts, and errors of our own.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def run_guarded(app: Callable[..., Any]) -> int:
     except OSError as error:
         _silence(sys.stdout)
         if is_closed_pipe(error):
-            return FINE  # whoever reads the output has seen enough
+            return FINE  # the reader has seen enough
         _say(f"error[output]: cannot write the output: {error.strerror or error}")
         return BAD_INPUT
     except Exception as error:
@@ -61,13 +62,14 @@ def _end_by_interrupt() -> int:
 
 
 def code_of(error: GradcliError) -> int:
-    """The exit code that an error stands for."""
+    """Return the exit code that an error stands for."""
     return INTERNAL if isinstance(error, InternalError) else BAD_INPUT
 
 
 def is_closed_pipe(error: OSError) -> bool:
-    """Return whether nobody reads what is written any more; Windows says then that the argument is
-    invalid.
+    """Return whether nobody reads the output any more.
+
+    Windows then reports that the argument is invalid.
     """
     return isinstance(error, BrokenPipeError) or (
         sys.platform == "win32" and error.errno == errno.EINVAL
@@ -86,13 +88,14 @@ def say_remarks(remarks: Callable[[], list[str]]) -> int:
 
 
 def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
-    """The command that the arguments ask for; or the exit code, where all is said: a page of help,
-    a wrong option.
+    """Return the command that the arguments ask for, or an exit code.
+
+    The exit code is returned where nothing is left to do, after a page of help or a wrong option.
     """
     try:
         command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
-        # 1 is the framework's for a pipe that nobody reads any more
+        # The framework exits with 1 where nobody reads the pipe any more.
         command = FINE if end.code == 1 else end.code
     except Exception as error:
         if not hasattr(error, "format_message"):

@@ -1,7 +1,8 @@
-"""Input as the positional arguments and the options of all commands say it: an expression, files,
-bindings with their values, limits.
+"""Input of all commands, from positional arguments and options.
 
-An option that nothing would come of beside the others is refused by its name rather than ignored.
+It is an expression, files, bindings with their values, and limits.
+
+An option that has no effect beside the others is refused by its name rather than ignored.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class Inputs:
     """Everything that there is to read."""
 
     expression: str | None
-    bindings: dict[str, str]  # names and the texts of their values
+    bindings: dict[str, str]  # the text of each value, by name
     files: list[str]  # "-" is standard input
-    format: str | None = None  # of all files, "text" or "jsonl"; without one, their suffixes say it
-    found: frozenset[str] = frozenset()  # the files that nobody named: they were found in folders
+    format: str | None = None  # of all files, "text" or "jsonl"; None: their suffixes decide
+    found: frozenset[str] = frozenset()  # files that were found in folders, not named
 
     def holds_records(self, path: str) -> bool:
         if self.format is None:
@@ -53,19 +54,23 @@ class Inputs:
         return self.format == "jsonl"
 
     def record_files(self) -> list[str]:
-        """The files of records that can be written to, too."""
+        """Return the files of records that can also be written to."""
         return [path for path in self.files if path != "-" and self.holds_records(path)]
 
     def lines(self, path: str, limits: Limits) -> Iterator[str]:
-        """The lines of a file as they come. Raises InputError for one that cannot be read."""
+        """Return the lines of a file as they come.
+
+        Raises InputError for a file that cannot be read.
+        """
         from gradcli.files.stores import lines_of
 
         return lines_of(path, limits.length, stream=path not in self.found)
 
 
 def is_stream(path: str) -> bool:
-    """Return whether lines of a file come one after the other, and are answered as they come: of
-    standard input, of a pipe with a name.
+    """Return whether the lines of a file come one by one and are answered as they come.
+
+    This is so for standard input and for a named pipe.
     """
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
@@ -175,8 +180,10 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
 
 
 def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
-    """Raise UsageError for a text of names without values that a path could be: nothing would be
-    checked of what was meant.
+    """Raise UsageError for a text that could be a path rather than an expression.
+
+    It consists of names without values. If it was meant as a path, nothing of what was meant would
+    be checked.
     """
     if not _PATH.fullmatch(text):
         return
@@ -196,19 +203,24 @@ def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
 
 
 def _is_fed() -> bool:
-    """Tell a standard input that somebody directed here, a pipe or a file, from a terminal
-    or none.
+    """Tell whether somebody directed a pipe or a file to standard input.
+
+    A terminal, or no standard input at all, does not count.
     """
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (AttributeError, OSError, ValueError):  # there is none, or it is closed
+    except (AttributeError, OSError, ValueError):  # no standard input, or a closed one
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
 
 def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
-    """Return what ``gradcli check`` reads: files and those of folders, and an expression; of
-    neither, what is usual. Raises UsageError.
+    """Return what ``gradcli check`` reads.
+
+    It reads files, those found in folders, and an expression. Without any of these it reads the
+    files of the settings.
+
+    Raises UsageError.
     """
     _, bindings, _, files = words_of(request, of_files=True)
     if request.at:
@@ -241,8 +253,11 @@ def function_inputs(request: CheckRequest) -> Inputs:
 
 
 def programs_of(request: Request, inputs: Inputs, state: int | None = None) -> Programs:
-    """The programs of a run: their bindings are constant expressions or data files, for which the
-    limits make room. Raises GradcliError.
+    """Return the programs of a run.
+
+    Their bindings are constant expressions or data files, and the limits make room for the data.
+
+    Raises GradcliError.
     """
     limits = limits_of(request)
     values: dict[str, Any] = {}
@@ -277,9 +292,9 @@ def programs_of(request: Request, inputs: Inputs, state: int | None = None) -> P
 
 
 def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
-    """Reads standard input as data, once, for all that name it.
+    """Return a function that reads standard input as data, once for all that name it.
 
-    Raises UsageError if programs are read from it, LimitError.
+    It raises UsageError if programs are read from standard input, and LimitError.
     """
 
     @cache
@@ -297,8 +312,9 @@ def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
 
 
 def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> GradcliError:
-    """Return what is wrong with a value that mentions a name: perhaps it was meant as an
-    expression.
+    """Return the error for a value that mentions a name.
+
+    The value may have been meant as an expression.
     """
     if inputs.expression is None:
         return UsageError(
@@ -318,8 +334,10 @@ _SUFFIXES = (".grad", ".jsonl")
 
 
 def found_in(paths: list[str], allow_empty: bool) -> list[str]:
-    """The files to check, each once: of a folder, programs and records in and below it, in order;
-    not in hidden or linked folders.
+    """Return the files to check, each once.
+
+    A folder stands for the programs and records in and below it, in order, but not for those in
+    hidden or linked folders.
     """
     found: dict[str, str] = {}
     for path in paths:
@@ -342,8 +360,9 @@ def found_in(paths: list[str], allow_empty: bool) -> list[str]:
 
 
 def matching(patterns: Iterable[str], said_by: Path | None) -> list[str]:
-    """The files and folders that settings name, or mean by ``*`` and ``**``, from the current
-    folder. Raises UsageError.
+    """Return the files and folders that settings name, from the current folder.
+
+    They may be named by ``*`` and ``**``. Raises UsageError where there is none.
     """
     found: list[str] = []
     for pattern in patterns:
@@ -358,7 +377,10 @@ def matching(patterns: Iterable[str], said_by: Path | None) -> list[str]:
 
 
 def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
-    """The folders in and below one, without following links, and the names of their files."""
+    """Yield the folders in and below one, each with the names of its files.
+
+    Links are not followed.
+    """
 
     def fail(error: OSError) -> None:
         raise UsageError(f"cannot read '{error.filename}': {error.strerror or error}")
@@ -372,7 +394,10 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
-    """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
+    """Return the box of ``--over NAME=BEGIN..END``.
+
+    Raises UsageError.
+    """
     from gradcli.query.bounds import within
 
     return within(assignments("--over", texts), Programs(limits))
@@ -407,8 +432,9 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 def kind_by_suffix(
     out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None
 ) -> str | None:
-    """Return what is written: what an option says, or the first of those that the suffix of the
-    file stands for.
+    """Return the kind of what is written.
+
+    An option says it, or the suffix of the file does: the first of the kinds that it stands for.
 
     Raises UsageError for another suffix, and for one that the option contradicts.
     """

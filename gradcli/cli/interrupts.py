@@ -1,11 +1,13 @@
-"""Signals that end the program: they do so at any moment, with an exit code of their own, without a
-traceback, and with nothing half done.
+"""Signals that end the program.
 
-While a command runs, the first signal raises: KeyboardInterrupt, or SystemExit with 128 and the
-signal's number, so that everything on the way is tidied up. Before and after, there is nothing to
-tidy up, and the program ends at once. More signals in the next second are taken for the same one (a
-terminal sends it to a whole group of processes, and who has started us may pass it on); later ones
-end at once, too.
+They do so at any moment, with an exit code of their own, without a traceback, and with nothing half
+done.
+
+While a command runs, the first signal raises KeyboardInterrupt, or SystemExit with 128 plus the
+signal's number, so that everything on the way is tidied up. Before and after a command there is
+nothing to tidy up, and the program ends at once. More signals in the next second are taken for the
+same one: a terminal sends it to a whole group of processes, and the process that started us may
+pass it on. Later signals end the program at once, too.
 """
 
 from __future__ import annotations
@@ -23,15 +25,15 @@ from typing import Any, NoReturn
 ENDING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-_PATIENCE = 1.0  # seconds in which everything ends in order
+_PATIENCE = 1.0  # seconds for an orderly end
 
 
 class _State:
     """Signals that have come so far; of the process, for signals are."""
 
-    unwinds = False  # whether a command runs, which is unwound
+    unwinds = False  # whether a command is running, which signals unwind
     received: int | None = None  # the first signal
-    since = 0.0  # when it came
+    since = 0.0  # when it came, by the monotonic clock
     said = False
 
 
@@ -39,14 +41,15 @@ _state = _State()
 
 
 def take_over() -> None:
-    """Handle the signals from now on to the end, in the main thread; those that whoever started us
-    has ignored stay ignored.
+    """Handle the signals in the main thread, from now on to the end.
+
+    Signals that were ignored by whoever started us stay ignored.
     """
     for number in ENDING:
-        with suppress(ValueError):  # not the main thread
+        with suppress(ValueError):  # outside the main thread
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, _handle)
-    atexit.register(_ignore)  # the first to be registered is the last to be called
+    atexit.register(_ignore)  # registered first, so that it is called last
 
 
 class Unwinding:
@@ -71,11 +74,12 @@ class Unwinding:
 
 @contextmanager
 def staying() -> Iterator[None]:
-    """In the block an interrupt raises KeyboardInterrupt, each time anew, and ends nothing by
-    itself: a session goes on after it.
+    """Let an interrupt in the block raise KeyboardInterrupt, each time anew.
+
+    It ends nothing by itself, so that a session goes on after it.
     """
     before: Any = None
-    with suppress(ValueError):  # not the main thread
+    with suppress(ValueError):  # outside the main thread
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -85,8 +89,9 @@ def staying() -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise once more for a signal that somebody has swallowed: loops call it before they show what
-    has come of a step.
+    """Raise once more for a signal that somebody has swallowed.
+
+    Loops call it before they show the result of a step.
     """
     if _state.received is not None:
         raise _raised_for(_state.received)
@@ -104,8 +109,9 @@ def _handle(number: int, frame: Any) -> None:
 
 
 def _say_unless_ours(unraisable: Any) -> None:
-    """Say what was lost in a destructor, unless it is ours, which is raised once more at the next
-    step.
+    """Report an exception that was lost in a destructor, unless it is ours.
+
+    Ours is raised once more at the next step.
     """
     if not isinstance(unraisable.exc_value, (KeyboardInterrupt, SystemExit)):
         sys.__unraisablehook__(unraisable)
@@ -116,7 +122,7 @@ def _raised_for(number: int) -> BaseException:
 
 
 def _end_at_once(number: int) -> NoReturn:
-    # which may be half imported
+    # The module may be half imported.
     abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)
     if abandon is not None:
         abandon()
@@ -133,8 +139,9 @@ def announce_once() -> bool:
 
 
 def _ignore() -> None:
-    """The work is done: what comes from now on, while the interpreter puts its things away, changes
-    nothing any more.
+    """Ignore all signals from now on, because the work is done.
+
+    They change nothing any more while the interpreter puts its things away.
     """
     for number in ENDING:
         with suppress(ValueError):

@@ -1,7 +1,6 @@
-"""The command line:
+"""The command line: ``gradcli`` and its commands.
 
-``gradcli`` and its commands. The entry point is in ``gradcli.__main__``, which looks after signals
-first.
+The entry point is in ``gradcli.__main__``, which sets up signals first.
 """
 
 from __future__ import annotations
@@ -27,15 +26,16 @@ STYLE: dict[str, Any] = {
     "add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }  # fmt: skip
-_COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
+_COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks for completions
 
 
 _Plain: Any = TyperCommand.context_class.formatter_class
 
 
 class _Formatter(_Plain):  # type: ignore[misc]
-    """Wraps help to the terminal, however narrow; where there is no room for two columns, text
-    stands below what it is about.
+    """Formatter that wraps help to the terminal, however narrow.
+
+    Where there is no room for two columns, text stands below what it is about.
     """
 
     def __init__(self, **_: Any) -> None:
@@ -62,7 +62,7 @@ class _Helped:
         "Context", (TyperCommand.context_class,), {"formatter_class": _Formatter}
     )
     help: str | None
-    groups: Mapping[str, str] = {}  # names of options by their subjects
+    groups: Mapping[str, str] = {}  # names of options, by subject
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
@@ -95,16 +95,18 @@ class _Helped:
 
 
 class Command(_Helped, TyperCommand):
-    """A command whose positionals may begin with "-", and whose options stand once, but for those
-    that list what they are given.
+    """Command whose positionals may begin with "-".
 
-    What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two
-    and a letter are an option, known or not. Short options take no attached value.
+    An option may be given once, unless it lists what it is given.
+
+    A word that begins with one "-" and is not exactly an option is an expression: ``-x**2``,
+    ``-q*x``. Two of them and a letter are an option, known or not. Short options take no attached
+    value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words. Raises UsageError for an option that is given twice."""
-        ctx.meta["gradcli.words"] = list(args)  # for messages that repeat them
+        ctx.meta["gradcli.words"] = list(args)  # for messages that repeat the words
         options = {
             name: param
             for param in self.params
@@ -145,8 +147,8 @@ def _command(name: str) -> Any:
     )
     command: Any = typer.main.get_command(single)
     command.groups = GROUPS.get(name, {})
-    # texts stay as they are typed: typer would import pydantic for them, which takes longer than to
-    # evaluate
+    # Texts stay as typed: to convert them, typer would import pydantic, which takes longer than the
+    # evaluation.
     for param in command.params:
         param.process_value = partial(_as_typed, param)
     return command
@@ -159,8 +161,9 @@ def _as_typed(param: Any, context: Any, value: Any) -> Any:
 
 
 class Commands(_Helped, TyperGroup):
-    """Makes a command when it is asked for: the options of all take longer than to evaluate an
-    expression.
+    """The commands, each made when it is asked for.
+
+    To make the options of all of them takes longer than to evaluate an expression.
     """
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -222,12 +225,13 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """The root of all commands."""
+    """Serve as the root of all commands."""
 
 
 def run() -> None:
-    """Run the program, as the entry point calls it: every way in which the program can end has its
-    exit code.
+    """Run the program, as the entry point calls it.
+
+    Every way in which the program can end has its exit code.
     """
     interrupts.take_over()
     from gradcli.cli.exit_codes import run_guarded
@@ -240,24 +244,26 @@ def run() -> None:
         500_000,
         20,
         20,
-        # millions of tokens and nodes are made that are no garbage: looking for some took half the
-        # time
+        # Millions of tokens and nodes are made, none of them garbage: at the usual thresholds,
+        # looking for garbage takes half the time.
     )
     code = run_guarded(app)
-    # the interpreter, which ends, looks through everything else once more: a fifth of a short run
+    # Otherwise the interpreter looks through all objects once more as it ends: a fifth of a short
+    # run.
     gc.freeze()
     sys.exit(code)
 
 
 def _fill_standard_streams() -> None:
-    """Fill standard streams that are closed: no file may get its number, which would take what is
-    said to people: that goes nowhere.
+    """Fill standard streams that are closed, so that no file gets their numbers.
+
+    Such a file would take messages for people. They go nowhere instead.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
 

@@ -1,9 +1,10 @@
-"""Options of the command line: a class for each command, whose fields are what is typed, in the
-order of its help.
+"""Options of the command line, in a class for each command.
 
-A field that typer reads is annotated so, which is looked at for the command that is asked for; the
-values that an option of the command line alone may have stand beside it. What stands there holds
-where nothing is given.
+The fields are what is typed, in the order of the command's help.
+
+A field that typer reads is annotated accordingly. The annotation is evaluated for the command that
+is asked for. The values that an option of the command line alone may have stand beside it. The
+default of a field holds where nothing is given.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ import typer
 from gradcli.limits import Number
 from gradcli.ops.facts import Fixed
 
-Texts = tuple[str, ...]  # of an option that may be given again
+Texts = tuple[str, ...]  # of an option that may be repeated
 EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
-WORDS = "one of the words that it is shown with"  # of an option whose values these are
-_code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an object in Python
-_UNSAID: Any = None  # for what follows from other options
+WORDS = "one of the words that it is shown with"  # for an option whose metavar lists the words
+_code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names a Python object
+_UNSAID: Any = None  # default of an option that follows from others
 
 Expression = Annotated[
     Texts,
@@ -134,7 +135,7 @@ class Request(Fixed):
     @classmethod
     @cache
     def options(cls) -> dict[str, Any]:
-        """The fields that typer reads, and how."""
+        """Return the fields that typer reads, and how it reads them."""
         return {
             name: kind
             for name, kind in get_annotations(cls, eval_str=True).items()
@@ -143,8 +144,9 @@ class Request(Fixed):
 
     @classmethod
     def reader(cls, command: str, place: str) -> Callable[..., Callable[[], int]]:
-        """Return the function whose parameters are the options; it gives the command, which stands
-        in a place, with its request.
+        """Return the function whose parameters are the options.
+
+        It gives the command, which stands in ``place``, together with its request.
         """
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
@@ -190,7 +192,7 @@ class Request(Fixed):
     @classmethod
     def word_of(cls, name: str, on: bool = True) -> str:
         """Return an option as it is typed, to switch it on or off."""
-        # which is the first of the words that are declared
+        # Typer keeps the first declared name in ``default``.
         first = cls.options()[name].__metadata__[0].default
         return (
             first.split("/")[0 if on else -1]
@@ -199,8 +201,9 @@ class Request(Fixed):
         )
 
     def given_options(self, names: str) -> Iterator[tuple[str, Any]]:
-        """Yield the options among these that are given and not off, each as it is typed, with its
-        value.
+        """Yield those of the options that are given and not off.
+
+        Each comes as it is typed, with its value.
         """
         for name in names.split():
             value = getattr(self, name)
@@ -208,8 +211,9 @@ class Request(Fixed):
                 yield self.word_of(name), value
 
     def as_typed(self, word: str) -> str:
-        """Return an option as it was typed, if it was given, and with one of the values in
-        NAME=VALUE,VALUE; else nothing.
+        """Return an option as it was typed, if it was given; else nothing.
+
+        If ``word`` is NAME=VALUE,VALUE, the option must have one of these values.
         """
         name, _, values = word.partition("=")
         if name not in self.options():
@@ -786,7 +790,7 @@ class CheckRequest(Request):
         bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")
     ] = False
     color: Color = "auto"
-    format_given: bool = False  # rather than the default
+    format_given: bool = False  # whether the format was given, not defaulted
     words: Texts = ()  # the arguments as they were typed
 
 
@@ -961,7 +965,7 @@ class CacheRequest(Request):
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
 
 
-# By the names of commands: the subjects of their options, for help.
+# Subjects of the options in help, by command.
 GROUPS = {
     "check": {
         "What is checked": "expression files input_format line changed_since over points "
@@ -976,7 +980,7 @@ GROUPS = {
     }
 }
 
-# By the names of commands: their options, and what runs them.
+# By command: the class of its options, and the function that runs it.
 COMMANDS: dict[str, tuple[type[Request], str]] = {
     "eval": (EvalRequest, "decide.running:evaluate"),
     "diff": (DiffRequest, "decide.explanations:differentiate"),

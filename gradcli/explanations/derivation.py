@@ -1,11 +1,12 @@
-"""Derivations: a derivative as a teacher finds it, a rule a line, from the whole expression down to
-its names.
+"""Derivations: a derivative as a teacher finds it.
+
+Each line applies a rule, from the whole expression down to its names.
 
 A line is the whole derivative, in which ``d/dx(...)`` stands for what is still to do: a leaf of the
-graph that the line is made of. A rule puts something in the place of one of them, so that each line
-equals the one before it; the last is the formula in its simplest form. Rules are made of the
-operations' own partials, and are called as records say. Names of a program, and y of a logarithmic
-derivative, are leaves as well, which a line of their own gives a meaning.
+graph that the line is made of. A rule replaces one of these leaves, so that each line equals the
+one before it. The last line is the formula in its simplest form. Rules are made of the operations'
+own partials, and have the names that records give them. Names of a program, and y of a logarithmic
+derivative, are leaves as well; a line of their own gives them a meaning.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ from gradcli.query.general_formulas import General, general, is_entrywise
 from gradcli.report.derivative_record import DerivativeRecord, Formula
 from gradcli.report.steps import Step, Steps
 
-_MOST = 400  # lines
-_LARGEST = 4_000  # nodes of a line
+_MOST = 400  # most lines of a derivation
+_LARGEST = 4_000  # most nodes of a line
 
 Product = tuple[Fraction, dict[Expr, Fraction]]  # a number, and factors with their exponents
 _SIGNS: dict[str, tuple[int, ...]] = {
     "sum": (1, 1),
     "difference": (1, -1),
-}  # of the operands, in a sum
+}  # signs of the operands in a sum
 _EXPONENTS: dict[str, tuple[int, ...]] = {
     "product": (1, 1),
     "chain": (1, 1),
@@ -60,8 +61,10 @@ class NoText(Exception):
 
 
 class Tidied(Rebuilding):
-    """The same expressions as a person writes them down: in a product one sign, one number, names
-    before other factors, and one fraction; no terms that are 0.
+    """The same expressions as a person writes them down.
+
+    A product has one sign, one number, names before other factors, and one fraction. There are no
+    terms that are 0.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -104,7 +107,7 @@ class Tidied(Rebuilding):
         return total
 
     def _write(self, number: Fraction, factors: Mapping[Expr, Fraction]) -> Expr:
-        """The product of a number and powers."""
+        """Return the product of a number and powers."""
         kept = {each: exponent for each, exponent in factors.items() if exponent and number}
         pieces: list[Piece] = [
             (int(not name), (name, i), each, exponent)
@@ -132,12 +135,12 @@ class Derivation:
     x: Expr
     final: Formula
     rates: Mapping[Expr, Expr]
-    # by what is to be differentiated: the leaf that stands for its derivative
+    # By node to be differentiated: the leaf that stands for its derivative.
     pending: dict[Expr, Expr] = field(default_factory=dict)
     texts: dict[Expr, str] = field(default_factory=dict)
     pictures: dict[Expr, LatexPiece] = field(default_factory=dict)
-    meanings: dict[Expr, Expr] = field(default_factory=dict)  # of leaves that stand for a part
-    full: dict[Expr, Expr] = field(default_factory=dict)  # the same in x alone
+    meanings: dict[Expr, Expr] = field(default_factory=dict)  # by the leaf that stands for a part
+    full: dict[Expr, Expr] = field(default_factory=dict)  # the same in terms of x alone
     found: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -145,7 +148,7 @@ class Derivation:
         self.taken = {*self.made.taken}
 
     def name_parts(self, root: Expr) -> Expr:
-        """The expression with the program's names in the place of its parts."""
+        """Return the expression with the program's names in the place of its parts."""
         done: dict[Expr, Expr] = {}
         for node in reachable([root]):
             if node in self.made.parts and node is not root and self._moves(node):
@@ -154,7 +157,7 @@ class Derivation:
         return rebuild([root], done, self.graph)[0]
 
     def _let(self, name: str, meaning: Expr) -> Expr:
-        """A leaf that stands for a part, with a line that says so."""
+        """Return a leaf that stands for a part, and add a line that says so."""
         leaf = self.graph.leaf(name, meaning.shape, meaning.kind)
         self.moving.add(leaf)
         self.taken.add(name)
@@ -163,7 +166,7 @@ class Derivation:
         return leaf
 
     def _in_full(self, node: Expr) -> Expr:
-        """The expression without names of parts."""
+        """Return the expression without names of parts."""
         return rebuild([node], self.full, self.graph)[0]
 
     def _say(self, rule: str, right: Expr | None, left: Expr | None = None) -> None:
@@ -195,7 +198,9 @@ class Derivation:
         return node in varied_nodes(reachable([node]), self.moving)
 
     def derive(self, roots: Sequence[Expr], left: Expr | None) -> list[Step]:
-        """The lines from the first rule to the final formula. Raises LimitError, and NoText.
+        """Return the lines from the first rule to the final formula.
+
+        Raises LimitError, and NoText.
 
         roots  the expression; or the sides of an equation, or y and x of a curve
         left   the rate that an equation gives
@@ -218,12 +223,12 @@ class Derivation:
             self._say("substitute back", *line[::-1])
         final = sorted(self.final.text or "")
         if left is None and [sorted(last.formula) for last in self.found[-1:]] == [final]:
-            rule = self.found.pop().rule  # the same but for the order
+            rule = self.found.pop().rule  # equals the final formula but for the order
         self._say(rule, None, left)
         return self.found
 
     def _tidy(self, line: list[Expr], done: Mapping[Expr, Expr]) -> list[Expr]:
-        """The sides of a line with what is done in the place of leaves, as a person writes them."""
+        """Return the sides of a line as a person writes them, with leaves replaced by ``done``."""
         domain = Tidied(self.graph)
         new = interpret(reachable([*done.values()]), domain)
         known = {leaf: new[each] for leaf, each in done.items()}
@@ -231,7 +236,7 @@ class Derivation:
         return [found[side] for side in line]
 
     def _leaf(self, node: Expr) -> Expr:
-        """A leaf for the derivative of a node."""
+        """Return a leaf for the derivative of a node."""
         leaf = self.graph.leaf("d/dx", node.shape)
         name = self.x.payload.name
         self.texts[leaf] = f"d/d{name}({self._text(node)})"
@@ -252,7 +257,7 @@ class Derivation:
         return self.pending[node]
 
     def _next(self) -> tuple[str, dict[Expr, Expr]]:
-        """The next rule, and what takes the place of the derivatives that it finds."""
+        """Return the next rule, and what replaces the derivatives that it finds."""
         constants = {
             leaf: self.graph.constant(0)
             for node, leaf in self.pending.items()
@@ -266,11 +271,11 @@ class Derivation:
         node = next(iter(before))
         rule, found = self._apply_rule(node)
         new = {each: leaf for each, leaf in self.pending.items() if each not in before}
-        self.pending = new | before  # what stands where that of the node did is found next
+        self.pending = new | before  # derivatives that the rule leaves open are found next
         return rule, {before[node]: found}
 
     def _apply_rule(self, node: Expr) -> tuple[str, Expr]:
-        """The derivative of a node by the rule for its operation."""
+        """Return the derivative of a node by the rule for its operation."""
         if node in self.meanings:
             return "substitution", self._still(self.meanings[node])
         op = node.op
@@ -297,7 +302,7 @@ class Derivation:
             raise NoText
         if algebra == "power" and moving[1]:
             base, exponent = operands
-            factor = textbook(log(base)) if base.is_constant else log(base)  # 1, of e
+            factor = textbook(log(base)) if base.is_constant else log(base)  # 1 for the base e
             rule, slopes = "exponential rule", [(exponent, node * factor)]
         else:
             rule = f"{_spoken_name(op)} rule"
@@ -316,7 +321,7 @@ class Derivation:
         return f"chain rule, {rule}" if chained else rule, reduce(add, terms)
 
     def _flatten(self, node: Expr, roles: Mapping[str, Sequence[int]]) -> list[tuple[int, Expr]]:
-        """The terms of a sum with their signs, or the factors of a product with their exponents."""
+        """Return the terms of a sum with signs, or the factors of a product with exponents."""
         found: list[tuple[int, Expr]] = []
         stack: list[tuple[int, Any]] = [(1, node)]
         while stack:
@@ -333,7 +338,7 @@ class Derivation:
         return found
 
     def _product(self, factors: list[tuple[int, Expr]]) -> tuple[str, Expr]:
-        """The derivative of a product by the rule for its factors."""
+        """Return the derivative of a product by the rule for its factors."""
         fixed, moving = (
             [
                 [each for sign, each in factors if sign == wanted and self._moves(each) == moves]
@@ -359,7 +364,10 @@ class Derivation:
         return "product rule", reduce(add, products)
 
     def _by_logarithms(self, node: Expr, base: Expr, exponent: Expr) -> Expr:
-        """y' as y*(ln y)' where y is a power, with the lines for y and for its logarithm."""
+        """Return y' as y*(ln y)', where y is a power.
+
+        Lines for y and for its logarithm are added.
+        """
         names = (f"{letter}{i or ''}" for i in range(_MOST) for letter in "yuvw")
         y = self._let(next(name for name in names if name not in self.taken), node)
         logarithm = exponent * log(base)
@@ -370,7 +378,7 @@ class Derivation:
         return found
 
     def _sum_up(self, node: Expr, op: Op) -> tuple[str, Expr]:
-        """The derivative of a sum or a mean of entries."""
+        """Return the derivative of a sum or a mean of entries."""
         inner = node.operand
         if not self.x.shape:
             return "sum rule, term by term", self.graph.apply(op, [self._still(inner)], node.static)
@@ -380,7 +388,10 @@ class Derivation:
         return "sum rule, entry by entry", self._still(inner) / count
 
     def _partial(self, node: Expr, place: int) -> Expr:
-        """The partial of a node by an operand, in its simplest form for operands of any kind."""
+        """Return the partial of a node by an operand, in its simplest form.
+
+        The form holds for operands of any kind.
+        """
         simple, _, stand_ins = edge_formulas(node, place, self.graph.limits)
         if simple is None:
             raise NoText
@@ -393,8 +404,9 @@ class Derivation:
 
 
 def _spoken_name(op: Op) -> str:
-    """Return the name that people give an operation: the last words of "The natural logarithm.", or
-    else its role or its name.
+    """Return the name that people give an operation.
+
+    It is the last words of "The natural logarithm.", or else the operation's role or name.
     """
     said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+){0,2}?)(?:[,.;]| to )", op.doc)
     role = op.algebra
@@ -436,7 +448,7 @@ def derive(made: General, record: DerivativeRecord) -> None:
             is_difference = made.root.op is not None and made.root.op.algebra == "difference"
             sides: Any = made.root.operands if is_difference else (made.root, graph.constant(0))
             roots = [*sides]
-        if of and not rates:  # of a curve
+        if of and not rates:  # a curve: differentiate by its parameter
             (x,) = made.names.values()
         record.steps[key] = [Step("gradient", final.text, None, final.latex)]
         with suppress(NoText):
@@ -448,7 +460,9 @@ def derive(made: General, record: DerivativeRecord) -> None:
 def steps_of(
     scope: Scope, root: Expr, wrt: Mapping[str, Expr], latex: bool, warnings: list[str]
 ) -> Steps:
-    """The derivations of a query whose names have values; warnings of those that there are not.
+    """Return the derivations of a query whose names have values.
+
+    ``warnings`` tell which derivations there are not.
 
     Raises GradcliError where there is no formula.
     """

@@ -1,5 +1,6 @@
-"""From a query that was evaluated to its explanation: nodes in forward order, the sweep, and the
-paths that gradients are made of.
+"""Explanation of a query that was evaluated.
+
+It consists of nodes in forward order, the sweep, and the paths that gradients are made of.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from gradcli.query.options import DType, Options
 
 
-_FORMULAS = 4_000  # edges up to which each has its formulas
+_FORMULAS = 4_000  # most edges for which formulas are made
 
 
 def explain_record(
@@ -51,8 +52,9 @@ def explain_record(
     record: Record,
     options: Options,
 ) -> None:
-    """Put the explanation of a query into its record, which has its value and its gradient, while
-    its graph is there.
+    """Put the explanation of a query into its record, while its graph is there.
+
+    The record has the value and the gradient already.
     """
     record.explanation = explanation = _Explaining(
         program.scope, lowered.value, wrt, record
@@ -87,8 +89,9 @@ class _Explaining:
         }
 
     def _sweep_for_tensors(self) -> Recorded:
-        """The sweep as it is for tensors; where it has NaN that the gradient does not have, with
-        zeros that stay zero.
+        """Return the sweep as it is for tensors.
+
+        Where it has NaN that the gradient does not have, return the sweep in which zeros stay zero.
         """
         root, given = self.root, self.record.seed
         seed = None
@@ -129,7 +132,7 @@ class _Explaining:
         return explanation
 
     def _names(self) -> dict[Expr, str]:
-        """The names that statements have bound nodes to."""
+        """Return the names that statements have bound nodes to."""
         return {
             self.same[node]: binding.name
             for node, binding in self.scope.bindings.items()
@@ -194,10 +197,10 @@ class _Explaining:
     def _backward(
         self, nodes: Mapping[Expr, ExplainedNode], found: Mapping[Expr, Place]
     ) -> list[Contribution]:
-        """The edges of the sweep, in its order."""
+        """Return the edges of the sweep, in its order."""
         pieces = {node: _piece(each, found.get(node, NOWHERE)) for node, each in nodes.items()}
         for node in nodes:
-            if node.op is to_float:  # what a condition is in arithmetic, which no text says
+            if node.op is to_float:  # has no text of its own: a condition as a number
                 pieces[node] = pieces[self.same[node.operand]]
         taken = [*self.scope.names, *self.scope.functions]
         made = LocalFormulas(self.scope.limits, pieces, taken)
@@ -224,7 +227,7 @@ class _Explaining:
         return edges
 
     def _local(self, passed: Passed) -> Any:
-        """The local derivative of an operation that works entry by entry, as numbers."""
+        """Return the local derivative of an entrywise operation, as numbers."""
         node, op = passed.node, passed.node.op
         assert op is not None
         if op.partials is None:
@@ -261,8 +264,9 @@ def is_number(node: Expr) -> bool:
 
 
 def _saved_as(node: Expr, place: int) -> str:
-    """Return what PyTorch calls an operand that is kept: a number beside a tensor is the other one,
-    wherever it stands.
+    """Return what PyTorch calls an operand that is kept.
+
+    Of a tensor and a number, the number is "other", wherever it stands.
     """
     op, operand = node.op, node.operands[place]
     assert op is not None
@@ -275,8 +279,9 @@ def _saved_as(node: Expr, place: int) -> str:
 
 
 def _sum_in_words(passed: Passed) -> str | None:
-    """``summed over axis 0 (4 entries), along which it was repeated``, of what is passed back to an
-    operand of another shape.
+    """Return how what is passed back was summed to the operand's shape, in words.
+
+    An example is ``summed over axis 0 (4 entries), along which it was repeated``.
     """
     if isinstance(passed.part, tuple) or passed.whole.shape == passed.operand.shape:
         return None
@@ -294,7 +299,7 @@ def _sum_in_words(passed: Passed) -> str | None:
     return f"summed over {listed} ({count}), along which it was repeated"
 
 
-# characters of an operand's text that stands in a formula; else it is called by its number
+# Most characters of an operand's text in a formula; otherwise its number stands there.
 _LONGEST = 40
 
 
@@ -329,14 +334,14 @@ def explain(
     steps: bool = False,
     **values: Any,
 ) -> ShownExplanation:
-    """Return where every number of a value and its gradient comes from:
+    """Return where every number of a value and its gradient comes from.
 
-    ``explain("x*sin(x)", x=2.0).nodes``.
+    An example is ``explain("x*sin(x)", x=2.0).nodes``.
 
     The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes``
     are in the order of the forward pass, its ``backward`` in that of the sweep, and its
-    ``gradients`` have the paths that they are the sum of. Of each entry in ``why`` ("x", "x[2]",
-    "value") its ``why`` has the story; with ``steps`` its ``steps`` have the derivation of each
+    ``gradients`` have the paths that they are the sum of. Its ``why`` has the story of each entry
+    in ``why`` ("x", "x[2]", "value"). With ``steps``, its ``steps`` have the derivation of each
     derivative as a formula. Raises a `GradcliError` with its place in the text for what cannot be
     evaluated.
     """

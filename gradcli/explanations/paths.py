@@ -1,10 +1,13 @@
-"""A gradient by paths: what flows back along each way from the result to a name, which add up to
-the gradient.
+"""A gradient by paths.
 
-Paths are counted node by node, and their contributions carried along from the result down: at every
-node the largest ways to it are kept, by the sum of magnitudes. For numbers that is exact, since
-what follows multiplies all of them alike; of arrays, whose entries may be scaled differently
-further down, the ways kept are those that are largest so far. Of very long ones fewer are listed.
+A path is a way from the result to a name, with what flows back along it. The paths add up to the
+gradient.
+
+Paths are counted node by node, and their contributions are carried along from the result down. At
+every node the largest ways to it are kept, by the sum of magnitudes. For numbers that is exact,
+since what follows multiplies all of them alike. The entries of arrays may be scaled differently
+further down, so the ways kept are those that are largest so far. Fewer are listed of very long
+ones.
 """
 
 from __future__ import annotations
@@ -40,8 +43,9 @@ from gradcli.report.lines import size
 
 @dataclass(slots=True, eq=False, repr=False)
 class Passed:
-    """Part that a node passes back to one operand: before it is summed to the operand's shape, and
-    after.
+    """Part that a node passes back to one operand.
+
+    It is given before and after it is summed to the operand's shape.
     """
 
     node: Expr
@@ -56,7 +60,7 @@ class Recorded:
     """A sweep: adjoints of nodes, and what was passed back, in its order."""
 
     order: Sequence[Expr]
-    needed: set[Expr]  # nodes through which a derivative flows to what is asked for
+    needed: set[Expr]  # nodes through which derivatives flow to those asked for
     requiring: set[Expr]  # nodes that require a gradient, in PyTorch's sense
     times: Callable[[Any, Any], Any]  # cotangent times partial
     adjoints: dict[Expr, Any] = field(default_factory=dict)
@@ -71,7 +75,9 @@ def record_sweep(
     *,
     bare: bool = True,
 ) -> Recorded:
-    """The sweep from the last node, with the seed as its adjoint, to what is asked for.
+    """Return the sweep from the last node to what is asked for.
+
+    The seed is the adjoint of the last node.
 
     bare  zero times infinity is NaN, as in PyTorch; else a zero cotangent contributes nothing
     """
@@ -100,7 +106,10 @@ def record_sweep(
 
 
 def _below(order: Sequence[Expr], requires: set[Expr]) -> set[Expr]:
-    """The nodes that require a gradient and that the last one is made of by such."""
+    """Return the nodes that require a gradient and that the last one is made of.
+
+    They are reached through nodes that require a gradient, too.
+    """
     found = {order[-1]} & requires
     for node in reversed(order):
         if node in found:
@@ -131,15 +140,17 @@ def passed_back(
 # -- Ways from the result to a name ---------------------------------------------------------------
 
 
-ALL = 32  # paths to a name up to which all are listed
-SHOWN = 12  # of those that are more
-_MANY = 2_000  # nodes from which on fewer are kept on the way
-_MOST_PATHS = 100_000  # nodes of all paths that are listed together
+ALL = 32  # up to so many paths to a name, all are listed
+SHOWN = 12  # paths listed where there are more
+_MANY = 2_000  # with more nodes than this, fewer paths are kept at each
+_MOST_PATHS = 100_000  # most nodes of all listed paths together
 
 
 class _Way(NamedTuple):
-    """A way from the result to a node: the cotangent that arrives by it, the way before, and how
-    many nodes that has with this one.
+    """A way from the result to a node.
+
+    It has the cotangent that arrives by it, the way before, and the number of its nodes, this one
+    included.
     """
 
     size: float
@@ -157,15 +168,16 @@ def paths(
     same: Mapping[Expr, Expr],
     ids: Mapping[Expr, int],
 ) -> dict[Expr, tuple[list[Path], int]]:
-    """The paths of all nodes that are asked for, by leaves: the largest, and how many more there
-    are.
+    """Return the paths of all nodes that are asked for, by leaves.
+
+    These are the largest paths, and the number of further ones.
 
     same  what stands for each node; two edges between the same two are one path
     """
     root = same[record.order[-1]]
     order = [node for node in record.order if same[node] is node]
     edges = _edges(record, same)
-    # what does not stand in the result has none
+    # A name that does not occur in the result has no representative.
     targets = {same.get(node, node): node for node in wrt}
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
@@ -200,7 +212,7 @@ def paths(
 
 
 def _edges(record: Recorded, same: Mapping[Expr, Expr]) -> dict[Expr, dict[Expr, None]]:
-    """The operands to which each node passed something back."""
+    """Return the operands to which each node passed something back."""
     found: dict[Expr, dict[Expr, None]] = {}
     for passed in record.passed:
         node, operand = same[passed.node], same[passed.operand]
@@ -235,13 +247,13 @@ def _along(
         operand = same[passed.operand]
         found[operand] = found[operand] + passed.part if operand in found else passed.part
     for operand in operands:
-        if operand not in found:  # a zero, of which a rule makes nothing
+        if operand not in found:  # a zero that the rule does not pass back
             found[operand] = np.zeros_like(np.asarray(values[operand], float))[()]
     return found
 
 
 def _path(way: _Way, ids: Mapping[Expr, int]) -> Path:
-    """A way as a path, from the leaf up."""
+    """Return a way as a path, from the leaf up."""
     nodes: list[int] = []
     step: _Way | None = way
     while step is not None:
@@ -254,8 +266,8 @@ def _path(way: _Way, ids: Mapping[Expr, int]) -> Path:
 # inside of, calls they belong to.
 
 
-_SHORT = 200  # characters of a text that is always kept
-# those of all longer ones together: each term of a long sum has all before it in its text
+_SHORT = 200  # texts of up to so many characters are always kept
+# Characters of all longer texts: each term of a long sum contains all terms before it.
 _ROOM = 1 << 20
 
 
@@ -301,7 +313,7 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
         called = None if call is None else move_span(call[1], text.begin_of(call[0]))
         root = roots.get(_group(origin)) if origin.calls else None
         if root is node and not _is_result(node, origin):
-            continue  # of another query's call, whose result is not in this one
+            continue  # from a call in another query: its result is not in this one
         function = origin.calls[0] if origin.calls else None
         if root is None or root is node:
             written = None
@@ -325,8 +337,9 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
 
 
 def _own_text(origin: Origin, written: str, scope: Scope) -> str:
-    """Return the text of a node: as it is written, or in the language's own spelling where the text
-    is a textbook's.
+    """Return the text of a node.
+
+    It is the text as written, or the language's own spelling where the text is a textbook's.
 
     No part of ``sin^2(3x)`` says ``sin(3*x)``, and no exponent is written ``²``.
     """
@@ -357,8 +370,10 @@ def _closing(text: str, begin: int, end: int) -> int:
 
 
 def _best_origin(node: Expr, all_: Iterable[Origin]) -> Origin:
-    """The origin that a node is called by: its own text rather than a function's that it is inside
-    of; a name by itself.
+    """Return the origin that a node is called by.
+
+    It is the node's own text rather than the text of a function around it. For a name it is the
+    name by itself.
     """
     listed = list(all_)
     own = [origin for origin in listed if not origin.calls] or listed
@@ -374,8 +389,9 @@ def _group(origin: Origin) -> tuple[int, int, int]:
 def _roots(
     order: Sequence[Expr], chosen: Mapping[Expr, Origin]
 ) -> dict[tuple[int, int, int], Expr]:
-    """The result of each call of a built-in function: of the nodes that it was expanded to, the one
-    that was made last.
+    """Return the result of each call of a built-in function.
+
+    It is the last one made of the nodes that the call was expanded to.
     """
     found: dict[tuple[int, int, int], Expr] = {}
     for node in order:
@@ -393,12 +409,12 @@ def _is_result(node: Expr, origin: Origin) -> bool:
 
 
 def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
-    """The calls of a user's functions by the nodes of their bodies: where each is written."""
+    """Return where the calls of a user's functions are written, by the nodes of their bodies."""
     called: dict[Expr, tuple[Source, Span]] = {}
     for frame in scope.lowered:
         if frame.call is not None:
             caller, call = frame.call
-            # fewer results where lowering failed
+            # There are fewer results if lowering failed.
             for tree, result in zip(frame.nodes, frame.results, strict=False):
                 if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
                     called.setdefault(result, (caller.source, call.span))
@@ -410,8 +426,9 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
 
 
 def representatives(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr, Expr]:
-    """Return what stands for each node: itself, or the operand of one that only names it or wraps
-    it.
+    """Return the representative of each node.
+
+    It is the node itself, or its operand if the node only names or wraps it.
 
     kept  nodes that stand for themselves, as those that something is differentiated by
     """
@@ -426,15 +443,16 @@ def representatives(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr,
 # operands.
 
 
-_LARGEST = 40  # nodes of a formula that is shown
-# the partial, what is passed back, and what stands for the operands
+_LARGEST = 40  # most nodes of a formula that is shown
+# The partial, what is passed back, and the stand-ins for the operands.
 _Made = tuple[Expr | None, Expr | None, list[Expr | None]]
 
 
 @dataclass(eq=False, repr=False)
 class LocalFormulas:
-    """The formulas of a graph's edges; made once for each operation, and written with the texts of
-    its operands.
+    """Formulas of a graph's edges.
+
+    They are made once for each operation, and written with the texts of its operands.
 
     In ``rule`` the adjoint that arrives is called "adjoint"; an operand without a short text is "v"
     and its number.
@@ -446,7 +464,9 @@ class LocalFormulas:
     known: dict[tuple[Any, ...], _Made] = field(default_factory=dict)
 
     def of(self, passed: Passed, same: Mapping[Expr, Expr]) -> tuple[str | None, str | None]:
-        """The local derivative of an edge, where it works entry by entry; and what is passed back,
+        """Return the formulas of an edge: its local derivative, and what is passed back.
+
+        There is a local derivative where the operation works entry by entry. What is passed back is
         a formula of the adjoint.
         """
         node = passed.node
@@ -471,8 +491,9 @@ class LocalFormulas:
 
 
 def _kind(operand: Expr | None) -> Any:
-    """Return what of an operand a formula depends on: a number's value, and otherwise shape and
-    kind.
+    """Return those facts of an operand that a formula depends on.
+
+    These are a number's value, and otherwise shape and kind.
     """
     if operand is None:
         return None
@@ -480,8 +501,9 @@ def _kind(operand: Expr | None) -> Any:
 
 
 def edge_formulas(node: Expr, place: int, limits: Limits) -> _Made:
-    """The formulas of an edge in a graph of their own, where leaves stand for the operands, and
-    "adjoint" for the node's.
+    """Return the formulas of an edge in a graph of their own.
+
+    Its leaves stand for the operands, and "adjoint" for the adjoint of the node.
     """
     graph, op = Graph(limits), node.op
     assert op is not None

@@ -1,5 +1,7 @@
-"""An explanation seen from one entry, and reasons at one operation: why it passes back what it does
-there, where floats end, and which form of infinities and zeros has no value.
+"""An explanation seen from one entry, and reasons at one operation.
+
+Reasons tell why an operation passes back what it does there, where floats end, and which form of
+infinities and zeros has no value.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from gradcli.report.lines import short
 # at the entries that matter.
 
 
-_LONGEST = 48  # characters of a node's text in a story
+_LONGEST = 48  # most characters of a node's text in a story
 Mask = np.ndarray
 
 
@@ -56,16 +58,18 @@ class Entries:
         return self.explanation.node(id)
 
     def op(self, id: int) -> Op | None:
-        """The record of a node's operation."""
+        """Return the record of a node's operation."""
         return registry().get(self.node(id).op)
 
     def owner(self, id: int) -> int:
-        """The result of the built-in function that a node is inside of; else the node."""
+        """Return the result of the built-in function around a node, or else the node."""
         return self.node(id).inside or id
 
     def name_in_words(self, id: int) -> str:
-        """Return what a node is called in a sentence: its name or text; inside of a function, that
-        it is there.
+        """Return what a node is called in a sentence.
+
+        It is the node's name or text. Inside of a built-in function, it says that the node is
+        there.
         """
         node, op = self.node(id), self.op(id)
         if op is not None and op.kind == "piecewise" and op.transparent:
@@ -92,12 +96,14 @@ class Entries:
         return Why(self.text, kind, lines, node, operand, self.index, repair)
 
     def arguments(self, id: int) -> list[ExplainedNode]:
-        """The operands of a node; of the result of a built-in function its arguments, whatever it
-        was expanded to.
+        """Return the operands of a node.
+
+        For the result of a built-in function, return the function's arguments, whatever it was
+        expanded to.
         """
         found: dict[int, None] = {}
         pending = list(self.node(id).operands)
-        for here in pending:  # which grows
+        for here in pending:  # grows inside the loop
             node = self.node(here)
             if node.inside == id:
                 pending += node.operands
@@ -106,7 +112,7 @@ class Entries:
         return [self.node(here) for here in sorted(found)]
 
     def steps(self, nodes: Iterable[int]) -> str:
-        """A path in words, without what built-in functions are made of."""
+        """Return a path in words, without the nodes inside of built-in functions."""
         return self.explanation.route(
             [id for id in nodes if self.node(id).inside is None], _LONGEST
         )
@@ -115,8 +121,9 @@ class Entries:
         return [self.node(operand) for operand in self.node(id).operands]
 
     def above(self, each: Contribution, mask: Mask) -> Mask:
-        """The entries of a user that those of its operand are a part of: entry by entry the same,
-        of other operations all.
+        """Return the entries of a user that some entries of its operand are a part of.
+
+        For entrywise operations these are the same entries; for others, all of them.
         """
         node = self.node(each.node)
         shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
@@ -125,12 +132,13 @@ class Entries:
             return np.ones(shape, bool)
         try:
             return np.broadcast_to(mask, shape)
-        except ValueError:  # one axis of the operand's was summed
+        except ValueError:  # an axis of the operand was summed
             return np.ones(shape, bool)
 
     def number(self, value: Any, mask: Mask) -> Any:
-        """The first of the entries that are meant; the whole of what goes not entry by entry with
-        them.
+        """Return the first of the entries that are meant.
+
+        If the value does not match them entry by entry, return it as a whole.
         """
         try:
             return (
@@ -143,8 +151,9 @@ class Entries:
 
 
 def number_in_words(number: Any) -> str:
-    """A number in a sentence, or an array of a few; the results of an operation that has
-    several.
+    """Return a number as it stands in a sentence.
+
+    It may also be an array of a few entries, or the results of an operation that has several.
     """
     if isinstance(number, tuple) or np.ndim(number):
         return short(number, 6, 6)
@@ -155,14 +164,16 @@ def number_in_words(number: Any) -> str:
 # -- Operations carried out once more.
 
 
-_MOST = 4_096  # entries of operands up to which an operation is carried out once more
-# What carrying out an operation once more may raise: mpmath and FLINT, too, that they lack a case.
+_MOST = 4_096  # most entries of operands for which an operation is repeated
+# What repeating an operation may raise, including errors of mpmath and FLINT for cases that they
+# lack.
 _FAILURES = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError, GradcliError)
 
 
 def numbers_of(entries: Entries, id: int) -> list[np.ndarray] | None:
-    """The operands of a node as its operation takes them; None where these are too many, or not
-    all known.
+    """Return the operands of a node as its operation takes them.
+
+    Return None where there are too many entries, or not all operands are known.
     """
     op, operands = entries.op(id), entries.operands(id)
     if op is None or op.outputs > 1 or any(isinstance(each.value, tuple) for each in operands):
@@ -176,7 +187,7 @@ def numbers_of(entries: Entries, id: int) -> list[np.ndarray] | None:
 
 
 def _exact(entries: Entries, id: int, place: tuple[int, ...]) -> Any:
-    """An entry of a result in more digits and of any size; None if it is not known."""
+    """Return an entry of a result in more digits and of any size; None if it is not known."""
     from gradcli.reference.algebra import Numbers, Unsupported
     from gradcli.reference.contexts import context
     from gradcli.reference.tape import exact_array
@@ -213,7 +224,10 @@ def beyond_floats(entries: Entries, id: int, place: tuple[int, ...] = ()) -> str
 
 
 def form(op: Op, numbers: Sequence[Any]) -> str:
-    """The indeterminate form that makes NaN of numbers that are none; empty if there is none."""
+    """Return the indeterminate form that makes NaN of numbers that are not NaN.
+
+    It is empty if there is none.
+    """
     zero = any(np.any(number == 0) for number in numbers)
     if op.algebra == "quotient":
         return "0/0" if zero else "∞/∞"
@@ -223,8 +237,10 @@ def form(op: Op, numbers: Sequence[Any]) -> str:
 
 
 def origin(entries: Entries, id: int) -> tuple[int, list[str]]:
-    """The first operation that gives NaN, or else infinity, though its operands do not: in words,
-    with those that its infinite operands are from.
+    """Return the first operation that gives NaN although its operands do not.
+
+    If there is none, return the first that gives infinity. It comes in words, with the operations
+    that its infinite operands are from.
     """
     test = np.isnan if _has(np.isnan, entries.node(id)) else is_infinite
     first = _lowest(entries, id, test)
@@ -251,11 +267,12 @@ def _has(test: Any, node: ExplainedNode) -> bool:
 
 
 def _lowest(entries: Entries, id: int, test: Any) -> int:
-    """The first node with such entries, in the order of the forward pass, of those that a node has
-    them from.
+    """Return the first node, in forward order, that such entries come from.
+
+    The entries of the node ``id`` pass ``test``, as do those of all nodes between the two.
     """
     seen, pending = {id}, [id]
-    for here in pending:  # which grows
+    for here in pending:  # grows inside the loop
         for operand in entries.node(here).operands:
             if operand not in seen and _has(test, entries.node(operand)):
                 seen.add(operand)
@@ -274,7 +291,7 @@ def _origin_in_words(entries: Entries, id: int, test: Any) -> str:
     found, reason = f"{entries.name_in_words(id)} is {number}", ""
     with suppress(*_FAILURES):
         of = [np.asarray(each.value, float) for each in entries.operands(id)]
-        if op.elementwise:  # the numbers at the entry
+        if op.elementwise:  # the numbers at this entry
             of = [np.broadcast_to(each, array.shape)[place] for each in of]
             found += f", of {' and '.join(map(number_in_words, of))}"
         ended = beyond_floats(entries, id, place)
@@ -306,7 +323,7 @@ class Reason(NamedTuple):
 
 
 def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
-    """The users of a node that pass nothing back to it, whatever arrives at them."""
+    """Yield the users of a node that pass nothing back to it, whatever arrives at them."""
     owners = set(map(entries.owner, passing))
     for user in map(entries.node, entries.users.get(id, [])):
         op, owner = entries.op(user.id), entries.owner(user.id)
@@ -321,7 +338,7 @@ def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
         elif user.adjoint is None:
             words = "takes no part in the gradient" if op.elementwise else "stops gradients"
         else:
-            continue  # nothing arrives there
+            continue  # no cotangent arrives at this user
         natural = user.kind != "float"
         yield Reason(user.id, id, f"{entries.name_in_words(owner)} {words}", natural)
     if not entries.users.get(id) and id != entries.explanation.result:
@@ -346,7 +363,7 @@ class Edge:
         self.other = entries.name_in_words(others[0].id) if others else ""
 
     def number(self, value: Any) -> Any:
-        """The number of an array of the result's shape that is meant."""
+        """Return the number that is meant, from an array of the result's shape."""
         return self.entries.number(value, self.mask)
 
     @property
@@ -449,7 +466,10 @@ class Edge:
         return f"{user} takes {other} there, not {self.at}"
 
     def _chosen_entries(self) -> str | None:
-        """The entries to which a function that orders or compares entries passes its gradient."""
+        """Say which entries a function that chooses entries passes its gradient to.
+
+        Such a function orders or compares entries.
+        """
         nodes = [n for n in self.entries.explanation.nodes if self.owner in (n.id, n.inside)]
         ops = [op for node in nodes if (op := self.entries.op(node.id)) is not None and op.chooses]
         if not ops or not self.entry.ndim:
@@ -519,7 +539,7 @@ class Edge:
                 apart = np.max(np.abs(limit - here))
                 if np.isfinite(apart) and apart <= _NEAR * max(1.0, np.min(np.abs(limit))):
                     limits.append((limit.squeeze(), apart))
-        if not limits or len(limits) > op.elementwise + 1:  # it does not move with it at all
+        if not limits or len(limits) > op.elementwise + 1:  # no limit, or it does not move at all
             return None
         limit, apart = limits[0]
         small = "0 in floats" if self.part.local is None else "below the smallest float"
@@ -531,8 +551,8 @@ class Edge:
         )
 
 
-_LISTED = 4  # entries that are named
-_FLAT = 1e-3  # slopes below which a function may have come to its limit
-_NEAR = 1e-2  # how near to it
-_FAR_OUT = 1e300  # where it is all but there
+_LISTED = 4  # most entries that are named
+_FLAT = 1e-3  # largest slope at which a function may have come to its limit
+_NEAR = 1e-2  # largest distance from that limit, relative if it exceeds 1
+_FAR_OUT = 1e300  # argument at which a function is taken to be at its limit
 _POWERS = ("product", "chain", "quotient", "reciprocal", "power", "square", "product of entries")

@@ -39,8 +39,9 @@ def nonfinite_value(entries: Entries, number: Any) -> Why:
 
 
 def nonfinite_gradient(entries: Entries, number: Any) -> Why:
-    """Return why a gradient is not finite: because the forward pass already has such a number, or
-    because the way back makes one.
+    """Return why a gradient is not finite.
+
+    Either the forward pass already has such a number, or the way back makes one.
     """
     begin = f"{entries.text} has gradient {number_in_words(number)}"
     found = _way_back(entries)
@@ -71,8 +72,9 @@ def _with_repair(entries: Entries, lines: list[str], node: int, operand: int | N
 
 
 def _repair(entries: Entries) -> tuple[str | None, list[str]]:
-    """An expression with a better number, and the line that says so, where the cross-check knows
-    one.
+    """Return an expression with a better number, and the line that says so.
+
+    There is one where the cross-check knows one.
     """
     check = entries.explanation.record.check
     if check is None or not check.repairs:
@@ -86,8 +88,10 @@ def _repair(entries: Entries) -> tuple[str | None, list[str]]:
 def _way_back(
     entries: Entries, is_bad: Callable[[Any], Any] = is_infinite
 ) -> tuple[Contribution, Mask] | None:
-    """From the entry towards the result, as long as what arrives is not finite (or NaN): the
-    contribution that is so first, of an adjoint that is not.
+    """Find the first contribution that is not finite (or NaN), of an adjoint that is finite.
+
+    The search goes from the entry towards the result, as long as what arrives is not finite (or
+    NaN).
     """
     id, mask = entries.id, entries.mask
     found: tuple[Contribution, Mask] | None = None
@@ -110,7 +114,7 @@ def _at_entries(part: Contribution, mask: Mask) -> Any:
 
 
 def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
-    """The adjoint times the local derivative that gave what is not finite."""
+    """Describe the product of adjoint and local derivative that is not finite."""
     user = entries.name_in_words(part.node)
     adjoint = np.asarray(entries.node(part.node).adjoint)
     if part.local is None:
@@ -142,7 +146,7 @@ def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
 
 
 _LARGE, _SMALL = 1e5, 1e-5
-_FACTORS = 4  # that are told, the most extreme first
+_FACTORS = 4  # most factors that are named, the most extreme first
 
 
 def imprecise(entries: Entries, number: Any) -> Why | None:
@@ -171,7 +175,7 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
 
 
 def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
-    """Sums, forward and backward: the bits that they lose, the node, in words."""
+    """Yield sums, forward and backward: the bits lost, the node, and a text in words."""
     for node in entries.explanation.nodes:
         operands, algebra = entries.operands(node.id), entries.algebra(node.id)
         name, terms = entries.name_in_words(node.id), [each.value for each in operands]
@@ -268,8 +272,10 @@ class _Edge(NamedTuple):
 
 
 def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
-    """The edges of a path that something flows through; of arrays a factor is the ratio of mean
-    magnitudes, of an operand that stands in several places their sum.
+    """Yield the edges of a path that something flows through.
+
+    For arrays, a factor is the ratio of mean magnitudes. For an operand that stands in several
+    places, it is the sum of their factors.
     """
     mask = entries.mask
     for operand, user in zip(path.nodes, path.nodes[1:], strict=False):
@@ -290,7 +296,7 @@ def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
 
 
 def _mean(value: Any, mask: Mask) -> float:
-    """The mean magnitude of the entries that are meant."""
+    """Return the mean magnitude of the entries that are meant."""
     if value is None or isinstance(value, tuple):
         return size(value) if value is not None else 0.0
     chosen = np.abs(np.broadcast_to(value, mask.shape)[mask])
@@ -298,7 +304,7 @@ def _mean(value: Any, mask: Mask) -> float:
 
 
 def sized_value(entries: Entries, number: Any) -> Why:
-    """The operation that gives the result, and what of."""
+    """Tell the operation that gives the result, and its arguments."""
     node = entries.node(entries.id)
     of = " and ".join(map(entries.value_in_words, entries.arguments(node.id)))
     made = f": {node.function or node.op} of {of}" if of else ", as it was given"
@@ -311,7 +317,7 @@ def sized_value(entries: Entries, number: Any) -> Why:
 # multiplied with, and what cancels.
 
 
-_TOLD = 3  # ways whose reasons are told
+_TOLD = 3  # most ways whose reasons are given
 _ZERO_TIMES_INFINITY = "on the way there zero meets infinity, and 0 is taken for the product"
 
 
@@ -329,8 +335,9 @@ def zero_value(entries: Entries) -> Why:
 
 
 def zero_gradient(entries: Entries) -> Why:
-    """Return why a gradient is zero: because nothing flows, because each way ends in a zero, or
-    because what flows cancels.
+    """Return why a gradient is zero.
+
+    Either nothing flows, or each way ends in a zero, or what flows cancels.
     """
     begin = f"{entries.text} has gradient 0"
     found = _reasons(entries, entries.id, entries.mask)
@@ -349,13 +356,14 @@ def zero_gradient(entries: Entries) -> Why:
 
 
 def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
-    """Return what makes the adjoint zero at some entries of a node: at the first zero on each way
-    towards the result.
+    """Return what makes the adjoint zero at some entries of a node.
+
+    The reason is sought at the first zero on each way towards the result.
     """
     found: dict[str, Reason] = {}
     pending: list[tuple[int, Mask]] = [(id, mask)]
     seen: set[int] = set()
-    for here, entry in pending:  # which grows
+    for here, entry in pending:  # grows inside the loop
         if here in seen:
             continue
         seen.add(here)
@@ -387,8 +395,9 @@ def _is_alive(adjoint: Any, mask: Mask) -> bool:
 
 
 def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
-    """The users of a node that pass nothing back to an entry, though something arrives at them, or
-    whatever does.
+    """Yield the users of a node that pass nothing back to an entry.
+
+    They do so although something arrives at them, or whatever arrives.
     """
     parts = entries.arrived.get(id, [])
     yield from stops(entries, id, {part.node for part in parts})
@@ -404,12 +413,12 @@ _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
 
 
 def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
-    """The story of an entry of a gradient, or of the result:
+    """Tell the story of an entry of a gradient, or of the result.
 
-    ``x``, ``x[2]``, ``w[0, 1]``, ``value``. Raises UsageError.
+    The entry is written ``x``, ``x[2]``, ``w[0, 1]`` or ``value``. Raises UsageError.
 
-    Of an array without an index it is an entry that asks for one: one that is not finite, or zero,
-    or else the largest.
+    For an array without an index, the entry is one that asks for a story: one that is not finite,
+    or zero, or else the largest.
     """
     match = _TARGET.match(normalize(target))
     if match is None:
@@ -486,7 +495,10 @@ def _not_asked(explanation: Explanation, name: str, id: int) -> Why:
 
 
 def _index(text: str | None, whole: np.ndarray, target: str) -> tuple[int, ...]:
-    """The entry that is meant. Raises UsageError."""
+    """Return the index of the entry that is meant.
+
+    Raises UsageError.
+    """
     if text is None or not text.strip("[] "):
         return _telling(whole)
     try:
@@ -504,7 +516,7 @@ def _index(text: str | None, whole: np.ndarray, target: str) -> tuple[int, ...]:
 
 
 def _telling(whole: np.ndarray) -> tuple[int, ...]:
-    """The entry that asks for a story most."""
+    """Return the entry that asks for a story most."""
     if not whole.size:
         raise UsageError("it has no entries, and so nothing to tell")
     with np.errstate(all="ignore"):

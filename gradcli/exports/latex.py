@@ -1,5 +1,6 @@
-"""Exports to LaTeX: equations of the value and of its partial derivatives, with parts that they
-share under names of their own.
+"""Exports to LaTeX: equations of the value and of its partial derivatives.
+
+Parts that the equations share have names of their own.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from gradcli.notation import name
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
 
-_LONGEST = 240  # characters of a formula that is not given a name of its own
-_SHORT = 40  # and of one that is repeated rather
+_LONGEST = 240  # characters beyond which a formula gets a name of its own
+_SHORT = 40  # the same for a formula that is used more than once
 
 
 class LatexFile:
     """Files of LaTeX: one environment for each query."""
 
     def file(self, subjects: Sequence[Subject]) -> str:
-        """The text of a file."""
+        """Return the text of a file."""
         return "\n\n".join(map(self._equations, subjects)) + "\n"
 
     def _equations(self, subject: Subject) -> str:

@@ -1,10 +1,10 @@
-"""Value and gradients as loops over entries, for languages whose expressions know numbers only:
+"""Value and gradients as loops, for languages whose expressions know numbers only.
 
-C, JavaScript.
+These are C and JavaScript.
 
-The graph is read in index form (`plans.reading`): every entry as an expression of indices along
+The graph is read in index form (`plans.index_form`): every entry is an expression of indices along
 named axes. What is used more than once, what is summed, and what is long gets an array of its own,
-filled by a loop; all arrays are flat, in C order.
+filled by a loop. All arrays are flat, in C order.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ _OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
 
 
 def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
-    """The text of an operation on numbers:
+    """Return the text of an operation on numbers.
 
-    C's, with numbers in decimals, or else NumPy's with functions of the same names.
+    It is C's, with numbers in decimals, or else NumPy's with functions of the same names.
     """
     return op.in_c(present, **static) or _OF_NUMPY.sub(
         r"g_\1(", NUMPY.template(op, present, [()] * len(present), static)
@@ -94,8 +94,9 @@ def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
 
 @cache
 def builtins(file: str) -> dict[str, str]:
-    """The functions that a language has itself by what a text calls them, as the file's first lines
-    list them.
+    """Return the functions that a language has itself, by what a text calls them.
+
+    The first lines of the file list them.
     """
     found = {}
     for line in re.findall(r"^// has (.*)$", text_of(file), re.MULTILINE):
@@ -108,8 +109,9 @@ def builtins(file: str) -> dict[str, str]:
 
 @cache
 def functions_in_c() -> dict[str, str]:
-    """The functions of C that exported code brings along: those that programs have, too, made of
-    some that are simpler here.
+    """Return the functions of C that exported code brings along.
+
+    They are those that programs have, too, made of some functions that are simpler here.
     """
     return {
         name: text
@@ -254,7 +256,7 @@ class Loops:
             self._loop(index, math.prod(node.shape), f"{pointer}[{index}] = {name}[{index}];")
 
     def value(self, node: Expr) -> Piece:
-        """A number, as an expression."""
+        """Return a number, as an expression."""
         if node in self.leaves:
             return Piece((self.leaves[node], ATOM))
         if node.is_constant:
@@ -264,7 +266,7 @@ class Loops:
         return Piece((self.array_of(node), ATOM))
 
     def total(self, node: Expr) -> str:
-        """The sum of a node's entries, as an expression."""
+        """Return the sum of a node's entries, as an expression."""
         if not node.shape:
             return self.value(node)[0]
         name, total, index = self.array_of(node), self.names.new("total"), self.names.new("k")
@@ -309,7 +311,7 @@ class Loops:
         return Piece((self._entry(name, [axis for axis in item.places if axis]), ATOM))
 
     def array_of(self, node: Expr) -> str:
-        """The flat array of a node's entries, in C order; the name of a number."""
+        """Return the flat array of a node's entries, in C order; for a number, its name."""
         if node not in self.whole:
             if node.is_constant:
                 self.whole[node] = self._table(self.names.new("c"), np.asarray(node.payload))
@@ -322,14 +324,15 @@ class Loops:
         return self.whole[node]
 
     def _move(self, node: Expr) -> str:
-        """Entries in other places: by a table of where each comes from, or of where each is added
-        to.
+        """Write entries in other places.
+
+        A table says where each entry comes from, or where each is added to.
         """
         op = node.op
         assert op is not None
         sources, targets = sources_of_entries(node, op), None
         zeros = np.arange(math.prod(node.shape))
-        # an operand, places of the result, and its own
+        # An operand, places in the result, and the operand's entries for them.
         copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []
         if sources is not None:
             begin, zeros = 1, np.flatnonzero(sources[0] == 0)
@@ -369,8 +372,9 @@ class Loops:
         *,
         adds: bool = False,
     ) -> None:
-        """Write a loop over places of an array: a number, or entries of another array by their
-        numbers.
+        """Write a loop over places of an array.
+
+        It puts a number there, or entries of another array by their numbers.
         """
         if not places.size:
             return
@@ -384,8 +388,9 @@ class Loops:
             self._add(line)
 
     def _index_of_choice(self, places: np.ndarray, index: str) -> str:
-        """The index of an entry by its number: by a formula where the entries are evenly spaced,
-        else by a table.
+        """Return the index of an entry by its number.
+
+        It is a formula where the entries are evenly spaced, else an entry of a table.
         """
         steps = np.unique(np.diff(places))
         if steps.size > 1:
@@ -395,7 +400,7 @@ class Loops:
         return str(first) if not step else f"{first} + {spread}" if first else spread
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:
-        """An array of all entries of a node in its shape."""
+        """Write an array of all entries of a node in its shape."""
         view = self.reader.views[node]
         item, text = view.item, self.text[view.item][0]
         if not node.shape:
@@ -470,7 +475,7 @@ class Loops:
 
 
 def _place(parts: Sequence[tuple[str, int]]) -> str:
-    """The flat index of entries by their indices and extents."""
+    """Return the flat index of entries by their indices and extents."""
     text = ""
     for place, (index, extent) in enumerate(parts):
         text = f"{f'({text})' if place > 1 else text}*{extent} + {index}" if text else index
@@ -495,9 +500,10 @@ class _Inside(Piece):
 
 
 def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject:
-    """A subject of operations that loops can do.
+    """Return a subject that consists of operations that loops can do.
 
-    Raises UnsupportedInTargetError for others, or without the functions in a language.
+    Raises UnsupportedInTargetError for other operations, or where the language lacks their
+    functions.
     """
 
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
@@ -525,7 +531,7 @@ _RESERVED_IN_C = words("""
         register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
         _Bool _Complex _Imaginary bool true false asm typeof free malloc main NAN INFINITY DBL_MAX NULL errno value k
 """)
-_ON_STACK = 4096  # entries of arrays that are no more than variables
+_ON_STACK = 4096  # most entries of an array that is a local variable, not allocated
 
 
 def _array(name: str, size: int) -> str:
@@ -547,7 +553,10 @@ class CFile:
     """Files of C."""
 
     def file(self, subjects: Sequence[Subject]) -> str:
-        """The text of a file. Raises UnsupportedInTargetError."""
+        """Return the text of a file.
+
+        Raises UnsupportedInTargetError.
+        """
         code = "\n\n\n".join(map(self._function, subjects))
         own = builtins("c.c.txt")
         available = {name: text for name, text in functions_in_c().items() if name not in own}
@@ -590,8 +599,9 @@ class CFile:
 
 
 def _inert(text: str) -> str:
-    """A line inside of a comment, which it does not end, nor joins with the next one; no
-    trigraphs.
+    """Return a line that is safe inside of a comment.
+
+    It neither ends the comment nor joins with the next line, and has no trigraphs.
     """
     return (
         printable(text)
@@ -630,9 +640,9 @@ _JAVASCRIPT = Syntax(
 
 @cache
 def _library() -> dict[str, str]:
-    """The functions that modules bring along by their names:
+    """Return the functions that modules bring along, by their names.
 
-    JavaScript's own, and C's in its words.
+    They are JavaScript's own, and translations of C's.
     """
     own = functions("javascript.js.txt")
     return own | {
@@ -641,7 +651,7 @@ def _library() -> dict[str, str]:
 
 
 def _translation(text: str) -> str:
-    """A function of C in JavaScript."""
+    """Translate a function of C to JavaScript."""
     head, end, body = text.partition(") {")
     head = re.sub(r"static double (\w+)", r"function \1", head)
     head = re.sub(r"\b(double|int|void) ?", "", head)
@@ -659,7 +669,10 @@ class JavaScriptModule:
     """Modules of JavaScript."""
 
     def file(self, subjects: Sequence[Subject]) -> str:
-        """The text of a module. Raises UnsupportedInTargetError."""
+        """Return the text of a module.
+
+        Raises UnsupportedInTargetError.
+        """
         code = "\n\n\n".join(map(self._function, subjects))
         available = _library()
         library = [available[name] for name in called_functions(code, available)]

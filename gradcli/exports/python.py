@@ -1,5 +1,6 @@
-"""Python text of a value and its gradients for a library of arrays: a module with one function for
-each query.
+"""Python text of a value and its gradients for a library of arrays.
+
+It is a module with one function for each query.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from gradcli.spelling import words
 # its text would be long.
 
 
-LONGEST = 72  # characters of an expression that is not given a name of its own
-_OPERATORS = words("+ - * / < <= > >= == !=")  # that all languages here share
+LONGEST = 72  # characters beyond which an expression gets a name of its own
+_OPERATORS = words("+ - * / < <= > >= == !=")  # common to all languages here
 
 
 class Statements(Transcription[Any]):
@@ -56,7 +57,7 @@ class Statements(Transcription[Any]):
         self.roots = list(roots)
 
     def texts(self) -> list[str]:
-        """The text of each root; `lines` are the statements before it."""
+        """Return the text of each root; `lines` are the statements before it."""
         table = interpret(self.order, self)
         return [table[root][0] for root in self.roots]
 
@@ -125,7 +126,7 @@ class Statements(Transcription[Any]):
 
 
 def number_text(value: float, nan: str, infinity: str) -> str:
-    """A float, as languages write it that have these names for what is not finite."""
+    """Return a float as languages write it that have these names for what is not finite."""
     if math.isfinite(value):
         return repr(value)
     return nan if value != value else "-" * (value < 0) + infinity
@@ -137,7 +138,7 @@ def is_shared(op: Op) -> bool:
 
 
 def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
-    """An operation by its sign, where all languages have that."""
+    """Return an operation by its sign, where all languages have that."""
     sign = op.sign
     if is_shared(op) and len(operands) == 2:
         binding = BINDING[sign]
@@ -151,7 +152,7 @@ def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
 
 
 def wrap(line: str, width: int = 116) -> list[str]:
-    """A long line in several, broken after commas inside of brackets."""
+    """Break a long line into several, after commas inside of brackets."""
     found = []
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     opening = re.search(r"[(\[{]", line)
@@ -172,7 +173,10 @@ _HEAD = re.compile(r"^(?:def|function|static double)\s+(\w+)\(", re.MULTILINE)
 
 @cache
 def text_of(file: str) -> str:
-    """The text of a file of functions: of exported code, or of programs in C, too."""
+    """Return the text of a file of functions.
+
+    Exported code uses them, and in some files programs in C do, too.
+    """
     folder = (
         resources.files("gradcli.plans.native")
         if file.endswith(".h")
@@ -183,8 +187,9 @@ def text_of(file: str) -> str:
 
 @cache
 def functions(file: str) -> dict[str, str]:
-    """The functions of a file by their names, in its order; they are set apart by two blank
-    lines.
+    """Return the functions of a file by their names, in its order.
+
+    The file sets them apart by two blank lines.
     """
     found = {}
     for block in text_of(file).strip("\n").split("\n\n\n"):
@@ -195,8 +200,9 @@ def functions(file: str) -> dict[str, str]:
 
 
 def called_functions(text: str, available: dict[str, str]) -> list[str]:
-    """The names of functions that a text calls, with those that they call, in the order of the
-    file.
+    """Return the names of functions that a text calls, in the order of the file.
+
+    The functions that these call are included.
     """
     wanted: set[str] = set()
     waiting = [text]
@@ -222,7 +228,10 @@ class PythonModule:
     notes: Sequence[str] = ()
 
     def function(self, subject: Subject) -> str:
-        """The text of a function. Raises UnsupportedInTargetError."""
+        """Return the text of a function.
+
+        Raises UnsupportedInTargetError.
+        """
         subject = writable(subject, self.name, self.writes)
         names = Names(self.reserved_names)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
@@ -262,11 +271,11 @@ class PythonModule:
         raise NotImplementedError
 
     def taken(self, name: str, leaf: Expr, precision: str) -> str:
-        """The text of an argument as the library computes with it."""
+        """Return the text of an argument as the library computes with it."""
         raise NotImplementedError
 
     def result(self, node: Expr, text: str, precision: str) -> str:
-        """The text of a result."""
+        """Return the text of a result."""
         raise NotImplementedError
 
 
@@ -296,7 +305,7 @@ _LACKS = re.compile("^# lacks (.*)$", re.MULTILINE)
 
 
 def _with_parameters(text: str, static: Mapping[str, Any]) -> str:
-    """A template with the values of static parameters in the place of their names."""
+    """Replace the names of static parameters in a template by their values."""
     for name, value in static.items():
         text = text.replace(f"{{{name}}}", repr(value))
     return text
@@ -334,7 +343,7 @@ class ArrayTarget(PythonModule):
     def template(
         self, op: Op, given: Sequence[bool], shapes: Sequence[Any], static: Mapping[str, Any]
     ) -> str:
-        """The text of an operation on operands by their places; empty if there is none."""
+        """Return the text of an operation on operands by their places; empty if there is none."""
         own = op.torch if self.field is None else getattr(op, self.field)
         for written in [self._form(op), own] if self.field is None or own is None else [own]:
             form = written.get(tuple(given), "") if isinstance(written, Mapping) else written
@@ -370,8 +379,9 @@ class ArrayTarget(PythonModule):
         return frozenset(listed[1].split() if listed else ())
 
     def _spell(self, text: str) -> str:
-        """A text with the names that the library has of functions, or those that code brings along
-        of what it lacks.
+        """Replace the names of functions in a text by those that the library has.
+
+        Functions that it lacks get the names of those that code brings along.
         """
 
         def one(call: re.Match[str]) -> str:
@@ -385,17 +395,20 @@ class ArrayTarget(PythonModule):
         return _CALL.sub(one, text)
 
     def library(self, text: str) -> str:
-        """The functions that a text calls."""
+        """Return the functions that a text calls."""
         own = {name: self._spell(body) for name, body in self._functions.items()}
         return "\n\n\n".join(own[name] for name in called_functions(text, own))
 
     def heading(self, text: str) -> list[str]:
-        """The lines that import what a text mentions."""
+        """Return the lines that import what a text mentions."""
         lines = [line for word, line in self.imports if re.search(word, text)]
         return list(dict.fromkeys(part for line in lines for part in line.split("\n")))
 
     def file(self, subjects: Sequence[Subject]) -> str:
-        """The text of a module. Raises UnsupportedInTargetError."""
+        """Return the text of a module.
+
+        Raises UnsupportedInTargetError.
+        """
         code = "\n\n\n".join(map(self.function, subjects))
         precision = subjects[0].precision if subjects else "float64"
         library = self.library(code)
@@ -419,7 +432,7 @@ class ArrayTarget(PythonModule):
         return is_operator(op) or bool(self.text_of_call(op, operands, node.static))
 
     def text_of_call(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
-        """The text of an operation on nodes; empty if there is none."""
+        """Return the text of an operation on nodes; empty if there is none."""
         shapes = [None if operand is None else operand.shape for operand in operands]
         return self.template(op, [o is not None for o in operands], shapes, static)
 
@@ -431,7 +444,7 @@ class ArrayTarget(PythonModule):
         return f"{make}({name}, dtype={self.dtype(leaf.kind, precision)})"
 
     def result(self, node: Expr, text: str, precision: str) -> str:
-        """A result, which is an array also where nothing was computed."""
+        """Return a result, which is an array even where nothing was computed."""
         if not node.is_constant or node.shape:
             return text
         if self.tensor:
@@ -457,7 +470,7 @@ JAX = ArrayTarget(
 )  # fmt: skip
 
 
-# which functions of PyTorch do not take
+# Plain numbers, which functions of PyTorch do not take.
 _NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")
 
 
@@ -526,18 +539,27 @@ class Target(Protocol):
     """A writer of functions."""
 
     def file(self, subjects: Sequence[Subject]) -> str:
-        """The text of a file with these functions. Raises UnsupportedInTargetError."""
+        """Return the text of a file with these functions.
+
+        Raises UnsupportedInTargetError.
+        """
 
 
 def target_named(word: str) -> str:
-    """The name of a target. Raises UsageError for others."""
+    """Return the name of a target.
+
+    Raises UsageError for others.
+    """
     name = ALIASES.get(word, word)
     one_of("--to", name, TARGETS)
     return name
 
 
 def target_of(word: str) -> Target:
-    """The target of a name. Raises UsageError for others."""
+    """Return the target of a name.
+
+    Raises UsageError for others.
+    """
     name = target_named(word)
     if name in _MADE:
         module, kind = _MADE[name]

@@ -1,5 +1,6 @@
-"""The subject of an export: a value, its gradients, and the names that both depend on, as nodes of
-one graph, as far as a target can write them.
+"""Subject of an export, as far as a target can write it.
+
+It is a value, its gradients, and the names that both depend on, as nodes of one graph.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
 
-_FAR = 1100.0  # where powers are infinite, of 2, too
+_FAR = 1100.0  # powers overflow at this exponent, even those of 2
 
 
 @dataclass
@@ -68,7 +69,7 @@ class Subject:
         return [self.value, *self.gradients.values()]
 
     def rebuilt(self, table: Mapping[Expr, Expr], roots: Sequence[Expr]) -> Subject:
-        """The same where nodes have become others."""
+        """Return the same subject where nodes have become others."""
         labels = {table[node]: name for node, name in self.labels.items() if node in table}
         return replace(
             self,
@@ -78,13 +79,14 @@ class Subject:
         )
 
 
-# whether a target has a text for an operation, the node, on operands
+# Whether a target has a text for an operation at a node, with operands.
 Writes = Callable[[Op, Expr, Sequence[Any]], bool]
 
 
 class _Plain(Rebuilding):
-    """Values without what is about the program: names, derivatives by their expansions, cut
-    gradients.
+    """Values without what is about the program.
+
+    Left out are names and cuts of gradients. Derivatives become their expansions.
     """
 
     alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
@@ -128,8 +130,10 @@ class _Composing(_Plain):
 
 
 class Guarding(Folder):
-    """Folds mildly, and leaves a product that a zero cotangent wins (`chain`) only where the
-    partial may be infinite beside a zero.
+    """Folder that folds mildly.
+
+    It leaves a product that a zero cotangent wins (`chain`) only where the partial may be infinite
+    beside a zero.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -161,8 +165,9 @@ class Guarding(Folder):
         return self.graph.apply(arithmetic.chain, (cotangent, partial))
 
     def _is_moderate(self, node: Expr) -> bool:
-        """Return whether a value is finite wherever the names are, but for overflow: a zero times
-        it is zero.
+        """Return whether a value is finite wherever the names are, except for overflow.
+
+        Zero times such a value is zero.
         """
         known = self._moderate
         stack = [node]
@@ -199,9 +204,7 @@ def _keeps_size(op: Op, node: Expr) -> bool:
 
 
 def _is_bounded(op: Op, static: Mapping[str, Any]) -> bool:
-    """Return whether a smooth function is defined everywhere, and finite at numbers that are far
-    out.
-    """
+    """Return whether a smooth function is defined everywhere and finite far out."""
     if op.domain:
         return False
     points = np.meshgrid(*[(-_FAR, -1.0, 0.0, 1.0, _FAR)] * len(op.operands))
@@ -231,8 +234,9 @@ def writable(subject: Subject, target: str, writes: Writes) -> Subject:
 
 
 def _open_operations(subject: Subject, target: str, writes: Writes) -> Subject:
-    """Return what is exported of operations that have a text, which those that have none are made
-    of, round after round.
+    """Return the subject in operations that have a text.
+
+    Operations without a text are replaced by those that they are made of, round after round.
     """
     while True:
         domain = _Composing(subject.value.graph, writes)
@@ -244,7 +248,10 @@ def _open_operations(subject: Subject, target: str, writes: Writes) -> Subject:
 
 
 def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTargetError:
-    """The error of functions that a target has not, by their names or as the text writes them."""
+    """Return the error for functions that a target lacks.
+
+    It calls them by their names, or as the text writes them.
+    """
     written = dict.fromkeys(subject.spellings[op] for op in ops if op in subject.spellings)
     names = " and no ".join(op.name for op in ops if op not in subject.spellings)
     said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
@@ -269,8 +276,9 @@ class Names:
         self._last = 0
 
     def of(self, name: str, *, prefix: str = "") -> str:
-        """An identifier for a name of the user's: itself, or with underscores after it where it is
-        reserved or taken.
+        """Return an identifier for a name of the user's.
+
+        It is the name itself, followed by underscores where it is reserved or taken.
         """
         found = prefix + identifier(name)
         while found in self.taken:
@@ -279,7 +287,7 @@ class Names:
         return found
 
     def new(self, letter: str = "t") -> str:
-        """An identifier for something that has no name."""
+        """Return an identifier for something that has no name."""
         while True:
             self._last += 1
             found = f"{letter}{self._last}"
@@ -289,7 +297,7 @@ class Names:
 
 
 def identifier(name: str) -> str:
-    """A name that a language can have: other characters by their numbers."""
+    """Return a name that a language can have, with other characters as their numbers."""
     if name.isidentifier() and unicodedata.normalize("NFKC", name) == name:
         return name
     found = "".join(

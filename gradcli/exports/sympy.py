@@ -32,7 +32,10 @@ class SympyModule(PythonModule):
     notes = ("", "Names may be symbols (sympy.symbols with real=True) or numbers.")
 
     def file(self, subjects: Sequence[Subject]) -> str:
-        """The text of a module. Raises UnsupportedInTargetError."""
+        """Return the text of a module.
+
+        Raises UnsupportedInTargetError.
+        """
         return "import sympy\n\n\n" + "\n\n\n".join(map(self.function, subjects)) + "\n"
 
     def function(self, subject: Subject) -> str:

@@ -1,9 +1,9 @@
-"""Arrays from data files:
+"""Arrays from data files.
 
-``@data.npy``, ``@data.npz:key``, ``@table.csv:column``, ``@data.json``. Never a pickle.
+References are ``@data.npy``, ``@data.npz:key``, ``@table.csv:column`` and ``@data.json``. Never a
+pickle.
 
-A file says how large it is, and what it holds how large that is; both are held to the limits before
-anything of that size is made.
+The sizes of a file and of its contents are held to the limits before anything of that size is made.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from gradcli.limits import ITEM, Limits
 
 _NUMBERS = frozenset({int, float, bool})
 _READ = _NUMBERS | {str}
-_MOST = 30  # bytes that Python takes for a character of a text: lists of one list take the most
+_MOST = 30  # most bytes per character of a text once parsed: nested lists of one item
 
 
 def parse_array(text: str, what: str, limits: Limits) -> Any:
@@ -59,7 +59,7 @@ def parse_array(text: str, what: str, limits: Limits) -> Any:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
         raise
-    except ValueError as error:  # Python's limit of digits, whose words are about Python
+    except ValueError as error:  # Python's limit on digits, whose message is about Python
         raise ValueError(
             "a whole number has too many digits" if "integer string" in str(error) else str(error)
         ) from None
@@ -74,14 +74,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
-    """JSON numbers, decimal strings ("0.1", "nan", "-inf"), booleans and nested lists of these as
-    an array.
+    """Return JSON numbers and nested lists of these as an array.
 
-    NumPy lays the lists out, and then is handed numbers: of a long string among them it would make
-    a table of strings as long. Raises InputError for what is no regular array of numbers,
-    LimitError.
+    Decimal strings ("0.1", "nan", "-inf") and booleans count as numbers.
+
+    NumPy first lays the lists out, and then is handed numbers: with a long string among them, it
+    would make a table of strings of that length. Raises InputError for anything but a regular array
+    of numbers, and LimitError.
     """
-    if type(data) is float or (type(data) is int and -(2**63) <= data < 2**63):  # as most are
+    if type(data) is float or (type(data) is int and -(2**63) <= data < 2**63):  # the usual case
         return np.array(data)
     laid_out = np.array(data, dtype=object)
     entries: list[Any] = laid_out.ravel().tolist()
@@ -91,7 +92,7 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
     limits.check_array(laid_out.shape)
     try:
         array = np.array(entries if kinds <= _NUMBERS else [float(item) for item in entries])
-        if array.dtype.kind == "O":  # whole numbers beyond those of 64 bits
+        if array.dtype.kind == "O":  # whole numbers beyond 64 bits
             array = array.astype(float)
     except OverflowError:
         raise InputError(f"{what} holds a whole number beyond all floats") from None
@@ -142,7 +143,7 @@ class _Table:
         self.values, self.count, self.whole = array("d"), 0, True
 
     def read(self) -> np.ndarray:
-        """The numbers of the columns; one column alone is a vector.
+        """Return the numbers of the columns; one column alone is a vector.
 
         Raises InputError, LimitError.
         """
@@ -172,9 +173,10 @@ class _Table:
         return f"'{self.name}', line {self.line}"
 
     def _lines(self) -> Iterator[str]:
-        """The lines from the first row on.
+        """Yield the lines from the first row on.
 
-        Comments are empty lines, for they may stand between the lines of a cell. Raises LimitError.
+        A comment becomes an empty line, for it may stand between the lines of a cell. Raises
+        LimitError.
         """
         for found in _LINE.finditer(self.text):
             line = found[0]
@@ -190,8 +192,10 @@ class _Table:
                 yield line
 
     def _separator(self, outside: str) -> str:
-        """Separator of columns: in .tsv tabs, else what the first row has outside of quotes: a
-        semicolon, comma, tab or blank.
+        """Return the separator of columns.
+
+        It is a tab in .tsv; else it is what the first row has outside of quotes: a semicolon,
+        comma, tab or blank.
         """
         usual = {".tsv": "\t", ".csv": ","}.get(self.suffix, " ")
         return (
@@ -203,7 +207,7 @@ class _Table:
     def _rows(self) -> Iterator[list[str]]:
         """Yield the cells of the rows that are not blank. Raises InputError, LimitError."""
         lines = self._lines()
-        lines = chain([next(lines, "")], lines)  # the separator is known then
+        lines = chain([next(lines, "")], lines)  # reading the first line sets the separator
         begin = self.line
         try:
             for row in (
@@ -222,8 +226,9 @@ class _Table:
             ) from None
 
     def _heading(self, first: list[str]) -> tuple[list[str] | None, bool]:
-        """The names of the columns: the first row, or a comment above it of as many words; and
-        whether that row is one of numbers.
+        """Return the names of the columns, and whether the first row is one of numbers.
+
+        The names are the first row, or a comment above it of as many words.
         """
         numeric = [cell for cell in first if _NUMBER.fullmatch(cell.replace(",", ""))]
         if not numeric:
@@ -246,7 +251,7 @@ class _Table:
         )
 
     def _columns(self, heading: list[str] | None, width: int) -> list[int]:
-        """The columns that are asked for, from 0."""
+        """Return the columns that are asked for, numbered from 0."""
         name, key, names = self.name, self.key, heading or []
         if key is None:
             return list(range(width))
@@ -291,8 +296,8 @@ class _Table:
 
 
 _FORMATS = f".npy, .npz, {', '.join([*TABLES, *CHUNKED])} and .json"
-_OF_JSON = 4  # bytes that are made of each byte of a file before it is parsed
-_OF_TABLE = 6  # and of a table altogether: its text, and a number for two characters
+_OF_JSON = 4  # bytes made of each byte of a file before it is parsed
+_OF_TABLE = 6  # the same for a whole table: its text, and a number for two characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,10 +306,11 @@ class _Data:
 
     file: io.BufferedIOBase
     size: int
-    name: str  # in messages
+    name: str  # for messages
     key: str | None
     limits: Limits
-    # as far as it may be mapped; what a user names and memory need not hold is theirs to choose
+    # Whether the limits apply to what may be mapped: a user who names a file decides its size,
+    # because memory need not hold it.
     limited: bool = True
 
     def text(self, held: int) -> str:
@@ -319,12 +325,13 @@ def load_array(
     folder: Path | None = None,
     piped: Callable[[], bytes] | None = None,
 ) -> np.ndarray:
-    """The array that ``FILE`` or ``FILE:key`` names (without the @), memory-mapped where it is
-    large and the format allows.
+    """Return the array that ``FILE`` or ``FILE:key`` names (without the @).
 
-    ``folder`` is the folder of the file or record that the reference stands in; then it may not
-    lead out of it. ``piped`` gives what standard input holds, for ``-`` and ``-:key``, whose format
-    is told from the first bytes. Raises InputError, LimitError.
+    It is memory-mapped where it is large and the format allows.
+
+    ``folder`` is the folder of the file or record that the reference stands in; if it is given, the
+    reference may not lead out of it. ``piped`` gives what standard input holds, for ``-`` and
+    ``-:key``, whose format is told from the first bytes. Raises InputError, LimitError.
     """
     name, key = split_reference(reference, folder)
     refuse_unnameable(name)
@@ -366,7 +373,7 @@ def load_array(
 
 
 def split_reference(reference: str, folder: Path | None) -> tuple[str, str | None]:
-    """The name of a file, and the key after it."""
+    """Return the name of a file, and the key after it."""
     name, colon, key = reference.rpartition(":")
     if not colon or os.path.lexists(os.path.join(folder or "", reference)):
         return reference, None
@@ -374,9 +381,9 @@ def split_reference(reference: str, folder: Path | None) -> tuple[str, str | Non
 
 
 def _of_bytes(content: bytes, name: str, key: str | None, limits: Limits) -> np.ndarray:
-    """The array of bytes without a suffix:
+    """Return the array of bytes without a suffix.
 
-    NumPy's formats and JSON are known by how they begin, all else is a table.
+    NumPy's formats and JSON are recognized by how they begin; all else is a table.
     """
     data = _Data(io.BytesIO(content), len(content), name, key, limits)
     if content.startswith(npy.MAGIC):
@@ -402,7 +409,7 @@ def _inside(name: str, folder: Path, reference: str) -> Path:
 
 
 def _npy(data: _Data) -> np.ndarray:
-    """An array in NumPy's format, mapped if it is a file's and large."""
+    """Return an array in NumPy's format, mapped if it is a file's and large."""
     if data.key is not None:
         raise npy.has_no_parts(data.name)
     header = npy.header_of(data.file, data.name, data.size)

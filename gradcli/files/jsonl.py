@@ -25,21 +25,22 @@ from gradcli.spelling import words
 FIELDS = words("id expr at wrt seed expect meta skip xfail rtol atol dialect")
 _PART_OF_IDENTITY = words("expect at seed wrt dialect")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_LONGEST = 100_000  # characters of a list of constant expressions
-_DEEPEST = 64  # levels of what is copied as it is
+_LONGEST = 100_000  # most characters of a list of constant expressions
+_DEEPEST = 64  # most levels of what is written out again as it is
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimInput:
-    """A claim about the gradient by a name, or about the "value": text of the language, or
-    numbers.
+    """Claim about the gradient by a name, or about the "value".
+
+    The claim is text of the language, or numbers.
     """
 
     of: str
     text: str | None = None
     numbers: Any = None
-    formula: bool = False  # the text is a formula although it mentions no name
-    # which points around the values a formula is tried at, too; None for none
+    formula: bool = False  # whether the text is a formula even without a name in it
+    # Random state of the points around at which a formula is tried; None: no points.
     around: int | None = 0
 
 
@@ -58,19 +59,19 @@ class InputRecord:
     xfail: str | None = None
     rtol: float | None = None
     atol: float | None = None
-    dialect: str | None = None  # of its program, where that shows none
+    dialect: str | None = None  # of its program, where the text does not show it
     given: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
-    """The record of one line.
+    """Parse the record of one line.
 
-    Raises GradcliError, with what is known of the record as ``error.record``.
+    Raises GradcliError, with the known parts of the record as ``error.record``.
     """
     try:
         data = parse_array(line, "a record", limits)
     except ValueError as error:
-        if len(line) > limits.length:  # as much of it as is read
+        if len(line) > limits.length:  # only part of the line was read
             help = "raise it with --limit length=..."
             raise LimitError(
                 f"a record of {len(line):,} characters is over the limit of {limits.length:,}",
@@ -152,8 +153,9 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
 
 
 def _with_expressions(value: Any) -> str | None:
-    """Return a list that has constant expressions among its numbers as text of the language; None
-    for anything else.
+    """Write a list of numbers and constant expressions as text of the language.
+
+    Anything else gives None.
     """
     text = json.dumps(_shallow("at", value), ensure_ascii=False) if isinstance(value, list) else ""
     return _STRING.sub(r"(\1)", text) if '"' in text and len(text) <= _LONGEST else None
@@ -215,7 +217,7 @@ def _meta(meta: Any) -> dict[str, Any] | None:
 
 
 def _shallow(name: str, value: Any) -> Any:
-    """The value, unless it is nested more deeply than what writes it can follow."""
+    """Return the value, or raise InputError if it is nested too deeply to be written."""
     level = [value]
     for _ in range(_DEEPEST):
         parts = [

@@ -1,5 +1,7 @@
-"""Arrays in NumPy's format: a header says their type and shape, which are held to the limits before
-anything is made of that size.
+"""Arrays in NumPy's format.
+
+A header gives their type and shape, which are held to the limits before anything of that size is
+allocated.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from gradcli.limits import Limits
 
 
 STANDARD_INPUT = "standard input"
-STREAMS = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})  # which are that
+STREAMS = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})  # names of standard input
 _HANDED_OVER = re.compile(r"/(?:dev|proc/self)/fd/[0-9]+")
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a "
@@ -42,29 +44,30 @@ _CHUNK = 1 << 20
 
 
 def is_handed_over(path: str) -> bool:
-    """Return whether a path names what this process was given open, as a shell writes it for
-    ``<(command)``.
-    """
+    """Return whether a path is an open file that a shell hands over for ``<(command)``."""
     return _HANDED_OVER.fullmatch(path) is not None
 
 
 @cache
 def folder_of(path: str) -> Path:
-    """The folder of a file; for standard input and what a shell hands over, the current one."""
+    """Return the folder of a file.
+
+    For standard input and files that a shell hands over, it is the current folder.
+    """
     return Path() if path in STREAMS or is_handed_over(path) else Path(path).parent
 
 
 def open_data(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:
-    """A regular file, open; where streams are read, also a pipe or a terminal.
+    """Open a regular file or, with ``stream``, also a pipe or a terminal.
 
-    ``name`` is what messages call it.
+    ``name`` is the file's name in messages.
 
-    Raises InputError for what is neither, and OSError, which `unreadable` puts into words.
+    Raises InputError for any other kind of file, and OSError, which `unreadable` puts into words.
     """
     _refuse_special(os.stat(path), name, stream)
     file = open(path, "rb", opener=None if stream else _without_waiting)  # noqa: SIM115 - the caller closes it
     try:
-        status = os.fstat(file.fileno())  # what was opened may be another by now
+        status = os.fstat(file.fileno())  # the file may have been replaced since its stat
         _refuse_special(status, name, stream)
         if stat.S_ISCHR(status.st_mode) and not (
             file.isatty() or os.path.samestat(status, os.stat(os.devnull))
@@ -95,7 +98,7 @@ def unreadable(error: Exception, name: str) -> InputError:
         return InputError(f"there is no file '{name}'")
     if isinstance(error, IsADirectoryError):
         return InputError(f"'{name}' is a folder, not a file")
-    # a RuntimeError: of `Path.resolve` before Python 3.13
+    # `Path.resolve` raises RuntimeError before Python 3.13
     if isinstance(error, RuntimeError) or getattr(error, "errno", None) == errno.ELOOP:
         return InputError(f"'{name}' is a link that leads back to itself")
     return InputError(
@@ -121,17 +124,17 @@ def read_within(
     held: int = 2,
     size: int | None = None,
 ) -> bytes:
-    """Return what a stream holds, if memory has room for it; ``held`` is how many bytes are made of
-    each at the most.
+    """Return the content of a stream if memory has room for it.
 
-    The size that a file has is looked at before anything is read. Raises LimitError.
+    ``held`` is the largest number of bytes made of each byte. A file's size is checked before
+    anything is read. Raises LimitError.
     """
     limits.check_memory(held * (size or 0), f"reading '{name}'")
     room = limits.memory // held
     data = io.BytesIO()
     while data.tell() <= room and (chunk := stream.read(min(_CHUNK, room + 1 - data.tell()))):
         data.write(chunk)
-    if data.tell() > room:  # of a pipe, which has no size, or of a file that grew
+    if data.tell() > room:  # a pipe, which has no size, or a file that grew
         raise LimitError(
             f"'{name}' holds more than {room:,} bytes, over the memory limit",
             help="raise it with --limit memory=SIZE",
@@ -141,15 +144,15 @@ def read_within(
 
 MAGIC = b"\x93NUMPY"
 CUT_OFF = "it ends before the array does, as a file that was cut off"
-_LONGEST = 10_000  # bytes of a header; NumPy writes 128
+_LONGEST = 10_000  # most bytes of a header; NumPy writes 128
 _HEADERS = {
     1: np.lib.format.read_array_header_1_0,
     **dict.fromkeys((2, 3), np.lib.format.read_array_header_2_0),
 }
 MAPPED = (
     1 << 26
-    # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in
-    # use
+    # Bytes from which a file is mapped: a smaller one is read, and may change or disappear while it
+    # is in use.
 )
 
 
@@ -167,8 +170,9 @@ class Header(NamedTuple):
 
 
 def header_of(stream: io.BufferedIOBase, name: str, size: int) -> Header:
-    """The header of an array of real numbers, which is at the beginning of a stream of so many
-    bytes. Raises InputError.
+    """Read the header of an array of real numbers at the beginning of a stream.
+
+    ``size`` is the number of bytes in the stream. Raises InputError.
     """
     start = stream.read(len(MAGIC))
     if start != MAGIC:
@@ -192,7 +196,7 @@ def header_of(stream: io.BufferedIOBase, name: str, size: int) -> Header:
             raise ValueError
     except InputError:
         raise
-    except Exception:  # of a damaged one, Python's readers of literals and tokens raise all sorts
+    except Exception:  # a damaged header makes Python's literal and token readers raise anything
         raise InputError(f"cannot read '{name}': its header is none that NumPy writes") from None
     if dtype.hasobject:
         raise InputError(f"cannot read '{name}': it holds Python objects, not numbers")
@@ -206,16 +210,16 @@ def header_of(stream: io.BufferedIOBase, name: str, size: int) -> Header:
 
 
 def map_array(file: io.BufferedIOBase, header: Header) -> np.ndarray:
-    """The array of a file whose header was read, left where it is."""
+    """Map the array of a file whose header was read, without loading it."""
     return np.memmap(
         file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C"
     )
 
 
 def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarray:
-    """The array of a stream whose header was read: as many bytes as that says, and no more.
+    """Read the array of a stream whose header was read.
 
-    Raises InputError.
+    As many bytes are read as the header says, and no more. Raises InputError.
     """
     data = stream.read(header.nbytes)
     if len(data) < header.nbytes:
@@ -231,8 +235,9 @@ def has_no_parts(name: str) -> InputError:
 
 
 def has_no_key(name: str, key: str | None, keys: Sequence[str]) -> InputError:
-    """Return the error of a key that a file does not have, or of none where it has several
-    arrays.
+    """Return the error of a key that a file lacks, or of a missing key.
+
+    A key is needed where a file has several arrays.
     """
     listed = (
         f"write {spell_file(name)}:KEY with KEY one of {', '.join(keys[:_LISTED])}"
@@ -252,9 +257,9 @@ def spell_file(name: str) -> str:
 # before anything is unpacked.
 
 
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty archive
 _ENCRYPTED = 1
-_LARGEST = 1 << 24  # bytes of a directory: a hundred thousand parts and more
+_LARGEST = 1 << 24  # most bytes of a directory: more than a hundred thousand parts
 _LISTED = 20
 _FAULTS = (
     ValueError,
@@ -274,7 +279,7 @@ def is_archive(start: bytes) -> bool:
 
 
 def part(file: io.BufferedIOBase, name: str, key: str | None, limits: Limits) -> np.ndarray:
-    """The array of an archive that has this key, or its only one.
+    """Read the array of an archive that has this key, or its only array.
 
     Raises InputError, LimitError, OSError.
     """
@@ -300,8 +305,9 @@ def part(file: io.BufferedIOBase, name: str, key: str | None, limits: Limits) ->
 
 
 def _refuse_large_directory(file: io.BufferedIOBase, name: str) -> None:
-    """Raise LimitError for an archive that lists so many parts that the list alone would fill the
-    memory.
+    """Raise LimitError if an archive's list of parts alone would fill the memory.
+
+    An archive without such a list raises InputError.
     """
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # what zipfile itself reads first
     file.seek(0)
@@ -320,7 +326,10 @@ def _key(info: zipfile.ZipInfo) -> str:
 
 
 def _choose_part(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zipfile.ZipInfo:
-    """The part that a key names. Raises InputError if there is none, or if it cannot be read."""
+    """Return the part that a key names.
+
+    Raises InputError if there is no such part, or if it cannot be read.
+    """
     alone = key is None and len(parts) == 1
     found = parts if alone else [info for info in parts if key in (info.filename, _key(info))]
     if not found:
@@ -335,9 +344,12 @@ def _choose_part(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zi
 def _unpack(
     member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits
 ) -> np.ndarray:
-    """The array of a part: what it unpacks to is known from its header, and no more is unpacked."""
+    """Unpack the array of a part.
+
+    Its header gives the unpacked size, and no more is unpacked.
+    """
     header = header_of(member, name, info.file_size)
     limits.check_array(header.shape)
     array = entries_of(member, header, name)
-    member.read(1)  # at the end, the archive's sum of the part is compared
+    member.read(1)  # reaching the end makes zipfile compare the checksum of the part
     return array

@@ -1,6 +1,4 @@
-"""Options and their values, wherever they are given: on the command line, in settings and records,
-in Python.
-"""
+"""Options and their values on the command line, in settings, in records and in Python."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ from gradcli.spelling import words
 _COUNT, _SECONDS, _TOLERANCE = Number(True, 1), Number(above=True), Number()
 CONVENTIONS = ("torch", "jax", "min-norm")
 
-# The values of options that are given in several ways, by their names; of those of one command,
-# which go before, by COMMAND.NAME. Others are options of the command line, which says their values.
+# The values of options that can be given in several ways, by name. COMMAND.NAME is for one command,
+# and takes precedence. All other options belong to the command line, which declares their values.
 Values = Number | Sequence[str] | type[bool]
 VALUES: dict[str, Values] = {
     "atol": _TOLERANCE, "rtol": _TOLERANCE, "timeout": _SECONDS, "budget": _SECONDS, "jobs": _COUNT, "threads": _COUNT,
@@ -32,7 +30,7 @@ VALUES: dict[str, Values] = {
     **dict.fromkeys(words("check formula forward latex lipschitz sparse steps"), bool),
 }  # fmt: skip
 
-# Options that have no effect beside others: each on the left excludes each on the right.
+# Options that have no effect together: each on the left excludes each on the right.
 _EXCLUSIVE = {
     "modes": "jacobian hessian jvp hvp | jacobian hessian jvp hvp seed precision backend threads",
     "evaluate": "jvp hvp | latex; formula=False | latex",

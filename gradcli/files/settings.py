@@ -1,9 +1,10 @@
-"""``[tool.gradcli]``: settings of a project's checks, and its Python functions whose gradients are
-checked.
+"""Settings of a project's checks, in ``[tool.gradcli]``.
 
-The settings of a file are those of the nearest pyproject.toml above it, whether that has the table
-or not. They run nothing, and what they write stays in the project's folder; functions are imported
-only where somebody asks for that.
+They also list the project's Python functions whose gradients are checked.
+
+A file has the settings of the nearest pyproject.toml above it, whether or not that has the table.
+Settings run nothing, and the files they write stay in the project's folder. Functions are imported
+only on request.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from gradcli.files.option_table import VALUES, option_value
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import absolute, here, path_text
 
-NOTHING = "none"  # what stands for no verdict at all
+NOTHING = "none"  # stands for no verdict at all
 NAME = "pyproject.toml"
-_LARGEST = 1 << 20  # bytes of a file
+_LARGEST = 1 << 20  # most bytes of a settings file
 
 
 @dataclass(frozen=True)
 class FunctionSetting:
-    """A function, who says what its gradient is, and at which arguments; values are texts, as the
-    command line takes them.
+    """Function, the source of its gradient, and its arguments.
+
+    Values are texts, as the command line takes them.
     """
 
     function: str
@@ -78,20 +80,20 @@ class Settings:
     points: int | None = None
     random_state: int | None = None
     timeout: float | None = None
-    jobs: int | None = None  # this and the next are about a whole run
+    jobs: int | None = None  # this and the next one apply to a whole run
     report: tuple[str, ...] | None = None
-    path: Path | None = None  # of the file that says so
+    path: Path | None = None  # of the settings file
     dialect: str | None = None
     backend: str | None = None
     threads: int | None = None
-    budget: float | None = None  # this and the next two are about a whole run, too
+    budget: float | None = None  # this and the next two apply to a whole run, too
     baseline: str | None = None
-    files: tuple[str, ...] | None = None  # what is checked where nothing is named
-    # what is checked where functions are asked for
+    files: tuple[str, ...] | None = None  # what is checked if nothing is named
+    # What is checked if functions are asked for.
     functions: tuple[FunctionSetting, ...] | None = None
 
     def overridden(self, flags: Settings) -> Settings:
-        """These settings, but for what flags say."""
+        """Return these settings, replaced by those that flags give."""
         said = {name: value for name, value in vars(flags).items() if value is not None}
         return replace(self, **said) if said else self
 
@@ -122,8 +124,10 @@ _EXAMPLE = (
 
 
 class Configuration:
-    """The settings of each file of a run: of the nearest pyproject.toml above it, or all of one
-    file that is named.
+    """Settings of each file of a run.
+
+    A file has the settings of the nearest pyproject.toml above it. If a settings file is named, all
+    files have the settings in it.
     """
 
     def __init__(self, only: str | None = None) -> None:
@@ -131,9 +135,9 @@ class Configuration:
         self._found: dict[Path, Settings] = {}
 
     def of(self, file: str | None = None) -> Settings:
-        """The settings of a file; without one, of the current folder.
+        """Return the settings of a file or, without one, of the current folder.
 
-        Raises UsageError for what cannot be read or is wrong.
+        Raises UsageError for settings that cannot be read or are wrong.
         """
         if self._only is not None:
             return self._only
@@ -145,13 +149,13 @@ class Configuration:
 
 
 def nearest(folder: Path) -> Path | None:
-    """The pyproject.toml of the project that a folder belongs to."""
+    """Return the pyproject.toml of the project that a folder belongs to."""
     places = (place / NAME for place in (folder, *folder.parents))
     return next((path for path in places if os.path.isfile(path)), None)
 
 
 def read(path: Path, *, stream: bool = False) -> Settings:
-    """The settings that stand in a file, or in what a shell hands over as one.
+    """Read the settings in a file, or in a stream that a shell hands over as one.
 
     Raises UsageError.
     """
@@ -184,8 +188,10 @@ def _text(path: Path, name: str, stream: bool) -> str:
 
 
 def _refuse_strays(data: dict[str, Any], tools: dict[str, Any], path: Path) -> None:
-    """Settings that nobody would read: those of a table that is spelt another way, and those of no
-    table in a file of their own.
+    """Raise UsageError for settings that would never be read.
+
+    Such settings are in a table whose name is misspelt, or outside of any table in a settings file
+    of its own.
     """
     strays = [f"tool.{key}" for key in tools if key != "gradcli" and _letters(key) == "gradcli"]
     strays += [key for key in data if _letters(key) == "gradcli"]
@@ -240,8 +246,9 @@ def _list_of(value: Any) -> list[str] | None:
 
 
 def _inside(what: str, report: str, path: Path) -> str:
-    """A report as the command line takes it, its file from the current folder; it may not lie
-    outside of the project's.
+    """Return a report as the command line takes it.
+
+    Its path is made absolute. It may not lie outside of the project's folder.
     """
     kind, equals, file = report.partition("=")
     if not equals or not kind.strip() or not file.strip():
@@ -252,7 +259,10 @@ def _inside(what: str, report: str, path: Path) -> str:
 
 
 def _within(what: str, file: str, path: Path, help: str | None = None) -> Path:
-    """A path that is said from the folder of a file of settings; it may not lie outside of it."""
+    """Resolve a path relative to the folder of a settings file.
+
+    It may not lie outside of that folder.
+    """
     root = Path(os.path.realpath(path.parent))
     full = Path(os.path.realpath(root / file))
     if not full.is_relative_to(root):
@@ -261,8 +271,9 @@ def _within(what: str, file: str, path: Path, help: str | None = None) -> Path:
 
 
 def verdicts(what: str, words: list[str]) -> tuple[str, ...]:
-    """Verdicts from a list in which each word may hold several, with commas; ``none``, or nothing,
-    is no verdict. Raises UsageError.
+    """Parse a list of verdicts, each word of which may hold several, separated by commas.
+
+    ``none``, or an empty list, gives no verdict. Raises UsageError.
     """
     found = [word.strip() for text in words for word in text.split(",") if word.strip()]
     if found == [NOTHING]:
@@ -279,9 +290,9 @@ def verdicts(what: str, words: list[str]) -> tuple[str, ...]:
 
 
 def functions_of(what: str, given: Any) -> tuple[FunctionSetting, ...]:
-    """The functions that a file of settings lists.
+    """Parse the functions that a settings file lists.
 
-    Raises UsageError, which begins with ``what``.
+    Raises UsageError, whose message begins with ``what``.
     """
     if (
         not isinstance(given, list)
@@ -340,8 +351,9 @@ def _of_function(what: str, key: str, value: Any) -> Any:
 
 
 def _as_text(what: str, value: Any) -> str:
-    """A value of TOML as text of the language: numbers and lists as they are written there; a text
-    is such text.
+    """Write a TOML value as text of the language.
+
+    Numbers and lists are written as in the language. A text is already in the language.
     """
     if isinstance(value, str) and value.strip():
         return value

@@ -1,10 +1,10 @@
-"""Arrays that are kept in chunks, and read chunk by chunk:
+"""Arrays that are kept in chunks and read chunk by chunk.
 
-Zarr's stores, HDF5's datasets, columns of Parquet's tables, NumPy's arrays.
+They are Zarr stores, HDF5 datasets, columns of Parquet tables and NumPy arrays.
 
-Each library is an extra that is imported for its files alone. Nothing of a file is run: arrays of
-objects and codecs that unpickle are refused, and in files that name others, so are links and parts
-that lie elsewhere.
+Each library is an extra, imported only for its own files. Nothing in a file is run: arrays of
+objects and codecs that unpickle are refused. In files that can refer to others, links and parts
+that lie elsewhere are refused, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gradcli.limits import Limits
 from gradcli.storage.whole_files import cannot_write
 
 Region = tuple[slice, ...]
-_AT_ONCE = 1 << 26  # bytes that are read at once where a store has no chunks
+_AT_ONCE = 1 << 26  # bytes read at once from a store without chunks
 
 
 class Store:
@@ -46,7 +46,10 @@ class Store:
     array: Any
 
     def read(self, region: Region) -> np.ndarray:
-        """A region, as an array of its own. Raises InputError."""
+        """Read a region as an array of its own.
+
+        Raises InputError.
+        """
         with _reading(self.name):
             return self._read(region)
 
@@ -62,7 +65,7 @@ class Store:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def regions(self) -> Iterator[Region]:
-        """The regions that the chunks are, in order."""
+        """Yield the regions of the chunks, in order."""
         counts = [-(-extent // step) for extent, step in zip(self.shape, self.chunks, strict=True)]
         for place in np.ndindex(*counts):
             yield tuple(
@@ -78,14 +81,14 @@ def _reading(name: str) -> Iterator[None]:
         yield
     except GradcliError:
         raise
-    except Exception as error:  # each library has its own
+    except Exception as error:  # each library raises errors of its own
         raise InputError(f"cannot read '{name}': {first_line(error)}") from None
 
 
 def store_at(path: Path, name: str, key: str | None, *, inside: bool = False) -> Store:
-    """The store that a file or folder is, or has by this key.
+    """Open the store in a file or folder, at a key if it is given.
 
-    ``inside``: whether it may not lead out of its folder.
+    ``inside`` forbids it to lead out of its folder.
 
     Raises InputError, OSError, ModuleNotFoundError.
     """
@@ -93,8 +96,10 @@ def store_at(path: Path, name: str, key: str | None, *, inside: bool = False) ->
 
 
 def whole(store: Store, name: str, limits: Limits, *, limited: bool) -> np.ndarray:
-    """All of a store: read, or if that is large, laid out in a file without a name, which is mapped
-    and goes with the array.
+    """Read all of a store.
+
+    A large store is laid out in a file without a name, which is mapped and is deleted with the
+    array.
     """
     if store.nbytes < npy.MAPPED:
         limits.check_array(store.shape)
@@ -119,7 +124,10 @@ def _reserve(file: Any, size: int) -> None:
 
 
 def library(name: str, suffix: str) -> Any:
-    """A library that reads files. Raises InputError if it is not installed."""
+    """Import a library that reads files.
+
+    Raises InputError if it is not installed.
+    """
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
@@ -277,7 +285,7 @@ class _Npy(Store):
 _KINDS: dict[str, Callable[[Path, str, str | None, bool], Store]] = {
     ".zarr": _Zarr, ".h5": _HDF5, ".hdf5": _HDF5, ".parquet": _Parquet, ".npy": _Npy,
 }  # fmt: skip
-CHUNKED = tuple(_EXTRAS)  # whose libraries are extras
+CHUNKED = tuple(_EXTRAS)  # formats whose libraries are extras
 
 
 # -- Arrays that are written chunk by chunk: NumPy's format, Zarr, HDF5, Parquet. The file has its
@@ -333,7 +341,7 @@ class Sink:
                 place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks)
             )
         if self.suffix in CHUNKED:
-            # missing now, not at the end
+            # A missing library is reported here, not at the end.
             library({".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix)
         place = str(self.folder / "data.npy")
         mapped = np.lib.format.open_memmap(place, "w+", dtype, shape)
@@ -400,7 +408,10 @@ _CONVERTED: dict[str, Callable[[np.ndarray, Path, str], None]] = {
 
 
 def write_at_once(path: Path, name: str, array: np.ndarray) -> None:
-    """An array that is there already, in a file of these formats. Raises OutputError."""
+    """Write an array that is already complete to a file of one of these formats.
+
+    Raises OutputError.
+    """
     sink = Sink(path, name, array.shape, array.dtype, _without_chunks(array.shape, array.dtype))
     try:
         for part in _rows(array):
@@ -417,12 +428,13 @@ _CHUNK = 1 << 16
 
 
 def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
-    """The lines of a file ("-": standard input) as they come, decoded as UTF-8 with or without a
-    BOM; of a pipe, too, if that is said.
+    """Yield the lines of a file as they come, decoded as UTF-8 with or without a BOM.
+
+    The path "-" is standard input. With ``stream``, the file may be a pipe.
 
     Bytes that are not UTF-8 stay as surrogates, so that the error names their place. A line longer
-    than the limit is cut just beyond it, which is enough for the parser to refuse it; the rest of
-    the line is skipped. Raises InputError for a file that cannot be read.
+    than the limit is cut just beyond it, which is enough for the parser to refuse it, and the rest
+    of the line is skipped. Raises InputError for a file that cannot be read.
     """
     try:
         if path == "-" and (sys.stdin is None or sys.stdin.closed):
@@ -441,7 +453,7 @@ def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
 
 def _decode(stream: BinaryIO, limit: int) -> Iterator[str]:
     first = True
-    room = 4 * limit + 4  # bytes of the longest line within the limit
+    room = 4 * limit + 4  # most bytes of a line within the limit
     while line := stream.readline(room):
         complete = line.endswith(b"\n")
         if not complete and len(line) == room:

@@ -1,9 +1,10 @@
-"""A graph as products: every node a coefficient times powers of bases, sums put over a common
-denominator and cancelled.
+"""Graph as products: each node is a coefficient times powers of bases.
 
-What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say
-of an operation (`Rewriting.means`, `square_of`, `parity`) becomes the same value, as far as sums
-are short enough to be multiplied out.
+Sums are put over a common denominator and cancelled.
+
+Nodes become the same value if they are equal by arithmetic, by the rules of powers, roots and
+exponentials, or by the records of operations (`Rewriting.means`, `square_of`, `parity`), as far as
+sums are short enough to be multiplied out.
 """
 
 from __future__ import annotations
@@ -47,16 +48,17 @@ from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 
-_SIMPLE = 1000  # the largest denominator of a fraction that a float is taken for
-_EXACT = 1e15  # beneath which floats tell whole numbers apart
+_SIMPLE = 1000  # largest denominator of a fraction that a float is read as
+_EXACT = 1e15  # below this, floats represent whole numbers exactly
 
 # -- Factors and quotients of polynomials, by FLINT; where it is missing, none is found, and
 # formulas are longer.
 
 
 class _Ring:
-    """The ring of some polynomials without negative exponents: a variable is the power of a base of
-    which all others are powers.
+    """Ring of some polynomials without negative exponents.
+
+    Each variable is a power of a base such that all its other powers are powers of the variable.
     """
 
     def __init__(self, polynomials: Sequence[Polynomial]) -> None:
@@ -75,8 +77,10 @@ class _Ring:
         return tuple([int(exponents.get(base, 0) / step) for base, step in self.steps.items()])
 
     def is_irreducible(self, terms: Polynomial) -> bool:
-        """Return whether a sum without common factor in its terms is linear in a base, one of its
-        coefficients a single term.
+        """Return whether a sum is linear in a base that has a single term as a coefficient.
+
+        The terms of the sum have no common factor. The single term may be the coefficient of the
+        base or the rest.
         """
         for exponents in zip(*map(self.degrees, terms), strict=True):
             with_base = sum(map(bool, exponents))
@@ -85,7 +89,10 @@ class _Ring:
         return False
 
     def element(self, terms: Polynomial) -> Any:
-        """A polynomial as FLINT's. Raises ImportError where FLINT is missing."""
+        """Convert a polynomial to FLINT's.
+
+        Raises ImportError where FLINT is missing.
+        """
         import flint
 
         ring = flint.fmpq_mpoly_ctx.get([f"x{base}" for base in self.steps], flint.Ordering.lex)
@@ -110,7 +117,7 @@ class _Ring:
 
 
 def factors(terms: Polynomial) -> tuple[Number, list[Polynomial]]:
-    """A number and the factors of a polynomial that has no common monomial."""
+    """Return a number and the factors of a polynomial that has no common monomial."""
     ring = _Ring([terms])
     if ring.is_irreducible(terms):
         return 1, [terms]
@@ -144,7 +151,7 @@ def quotient(x: Polynomial, y: Polynomial) -> Polynomial | None:
 # -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors --------
 
 
-_LARGEST = 10**6  # number in a factor: larger ones come of decimals, and are harder to read
+_LARGEST = 10**6  # largest number in a factor: larger ones come from decimals and are hard to read
 
 
 class Sums(Powers):
@@ -153,19 +160,19 @@ class Sums(Powers):
     def __init__(self, largest: int) -> None:
         super().__init__(largest)
         self._squares: dict[int, Polynomial | None] = {}
-        self._defining = False  # while it is found out what squares are
+        self._defining = False  # set while working out what squares are
         self._products: dict[tuple[int, int], Value | None] = {}
 
     @abstractmethod
     def square_of(self, number: int) -> Value | None:
-        """The square of a base, where that is a sum of other squares."""
+        """Return the square of a base where it is a sum of other squares."""
 
     @abstractmethod
     def join(self, terms: Polynomial) -> Polynomial:
-        """A sum with arrays and choices that fit together as one."""
+        """Rewrite a sum with arrays and choices that fit together as one of each."""
 
     def total(self, values: Sequence[Value]) -> Value:
-        """The sum over a common denominator, without common factors."""
+        """Return the sum over a common denominator, without common factors."""
         terms: Polynomial = {}
         for number, monomial in values:
             alone = not self.largest and number in (1, -1) and [e for _, e in monomial] == [1]
@@ -230,7 +237,7 @@ class Sums(Powers):
         return self.times(outer, (1, ((base_.number, 1),)))
 
     def _parts(self, terms: Polynomial) -> list[Value]:
-        """The factors of a sum that is new, whose product it is."""
+        """Return the factors of a sum that is new, whose product it is."""
         knows = self.bases.knows
         if len(terms) > self.largest or knows(terms) or knows(scale(terms, -1)):
             return []
@@ -245,8 +252,9 @@ class Sums(Powers):
         return self.bases.value(shorter if len(shorter) == 1 else terms)
 
     def without_conjugates(self, value: Value) -> Value:
-        """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they
-        are.
+        """Multiply out conjugate sums: (1 - cos(x))*(1 + cos(x)) becomes sin(x)**2.
+
+        Products of conjugate roots are multiplied out, too.
         """
         bases = self.bases
         while True:
@@ -264,7 +272,11 @@ class Sums(Powers):
                 return value
 
     def _conjugates(self, left: int, right: int) -> Value | None:
-        """The product of two sums, where it is shorter than either."""
+        """Return the product of two sums where it is simpler, else None.
+
+        It is simpler if it is one term, or if it has no more terms than the longer sum and other
+        bases.
+        """
         key = (left, right)
         if key in self._products:
             return self._products[key]
@@ -282,7 +294,7 @@ class Sums(Powers):
         return found
 
     def expand(self, monomial: Monomial) -> Polynomial | None:
-        """A product multiplied out; None if it is too long."""
+        """Multiply out a product, or return None if it is too long."""
         sums = self.bases.sums
         rest: list[tuple[int, Number]] = []
         result: Polynomial | None = None
@@ -308,7 +320,7 @@ class Sums(Powers):
         return self._reduce(result)
 
     def _reduce(self, terms: Polynomial) -> Polynomial:
-        """The same with roots to powers below their modulus, and sums to powers below 1."""
+        """Lower the powers of roots below their modulus, and those of sums below 1."""
         sums, reducible = self.bases.sums, self.bases.reducible
         if not any(
             (b in sums and e >= 1) or (b in reducible and e >= self.bases[b].modulus)
@@ -336,8 +348,9 @@ class Sums(Powers):
         return terms
 
     def _without_squares(self, terms: Polynomial, base: int) -> Polynomial | None:
-        """With the squares of a base as what they are; None if they are nothing else, or that is
-        long.
+        """Replace the squares of a base by the sums that they are.
+
+        Gives None if they are no such sums, or if the result is long.
         """
         squared = self._square(base)
         if squared is None:
@@ -357,7 +370,7 @@ class Sums(Powers):
         return result
 
     def _square(self, number: int) -> Polynomial | None:
-        """The square of a base as a sum."""
+        """Return the square of a base as a sum."""
         if number not in self._squares:
             self._defining = True
             value = self.square_of(number)
@@ -369,8 +382,9 @@ class Sums(Powers):
 
 
 def family_of(op: Op | None) -> tuple[Any, ...]:
-    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`);
-    nothing for others.
+    """Return the functions in the family of a sine or cosine, circular or hyperbolic.
+
+    They are those of `FAMILIES`. Other operations have none.
     """
     role = op.algebra if op is not None else ""
     if role not in ("circular", "hyperbolic"):
@@ -439,15 +453,16 @@ class Algebra(Sums, Transcription[Value]):
         return self.leaf(node) if found is None else found
 
     def of_number(self, payload: Any) -> Value:
-        """A number as a coefficient: a float is the simple fraction it is nearest to, or the
-        decimal it is written as.
+        """Convert a number to a coefficient.
+
+        A float becomes the nearest simple fraction, or else the decimal it is written as.
         """
         if isinstance(payload, Constant):
             if payload is E:
                 return self.exponential(ONE)
             if payload is PI or payload is EULER_GAMMA:
                 return 1, ((self.bases.make(payload.text, node=payload, positive=True).number, 1),)
-            numbers = SimpleNamespace(  # by which the constant is defined
+            numbers = SimpleNamespace(  # what a constant's definition may use
                 pi=self._quantity(PI),
                 euler=self._quantity(EULER_GAMMA),
                 sqrt=lambda x: exponential.sqrt(self._quantity(x)),
@@ -479,12 +494,13 @@ class Algebra(Sums, Transcription[Value]):
                 raise
             value = self.function(op, operands, node.static, node)
         if not self.largest:
-            self.written(value)  # from the leaves up, so that nothing is nested
+            self.written(value)  # written from the leaves up, so that nothing nests deeply
         return value
 
     def _simpler(self, node: Expr, op: Op, operands: list[Any]) -> Value | None:
-        """Return what an operation's record says is simpler, or what it is made of where no name is
-        known for it.
+        """Return the simpler form of an operation that its record gives.
+
+        An operation for which no name is known is replaced by its definition.
         """
         hidden = (
             op.definition if not (op.public or op.written or op.algebra == "composed") else None
@@ -515,7 +531,7 @@ class Algebra(Sums, Transcription[Value]):
         return operands[2] if guarded else None
 
     def _value_of(self, found: Any, known: dict[Expr | None, Value]) -> Value:
-        """The value of what a rule has made of nodes whose values are known."""
+        """Return the value of a rule's result on nodes whose values are known."""
         if not isinstance(found, Expr):
             return self.of_number(found)
         value = known.get(found) or self.known.get(found)
@@ -527,8 +543,9 @@ class Algebra(Sums, Transcription[Value]):
         return self.apply(found.op, operands, found.static, found)
 
     def _guards(self, condition: Value, branch: Value) -> bool:
-        """Return whether a condition such as 1/n == 0 only protects a product that has the factor
-        1/n anyway.
+        """Return whether a condition only protects a factor that is there anyway.
+
+        An example is 1/n == 0, which protects a product that has the factor 1/n.
         """
         base = self.bases[condition[1][0][0]] if condition[1] else None
         if base is None or base.op is not equal or base.operands[1] != ZERO or not base.operands[0]:
@@ -570,7 +587,9 @@ class Algebra(Sums, Transcription[Value]):
         node: Expr | None = None,
         like: Base | None = None,
     ) -> Value:
-        """A function that is not taken apart; of -x, for odd and even ones that of x.
+        """Return a function as a base that is not taken apart.
+
+        An odd or even function of -x becomes that of x.
 
         node, like  a node or a base with the shapes of the result and of the operands, where these
                     do not follow from each other
@@ -605,8 +624,9 @@ class Algebra(Sums, Transcription[Value]):
     # -----------------------------------------------------------------------------------------------
 
     def _linear(self, op: Op, operands: Sequence[Value], node: Expr) -> Value:
-        """A sum of entries, or a product of matrices: numbers stand in front, and no identity
-        matrices.
+        """Return a sum of entries, or a product of matrices.
+
+        Numbers are moved to the front, and identity matrices are left out.
         """
         outside: Value = ONE
         cores: list[Value] = []
@@ -615,7 +635,7 @@ class Algebra(Sums, Transcription[Value]):
             arrays = tuple([part for part in value[1] if self.bases[part[0]].shape])
             if op.algebra == "total" and (
                 not arrays or given.shape == node.shape
-            ):  # a number, as often as it is summed
+            ):  # a number counts once for each entry that is summed
                 return self.times(
                     value, (lean(Fraction(prod(given.shape), max(1, prod(node.shape)))), ())
                 )

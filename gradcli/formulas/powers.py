@@ -1,5 +1,6 @@
-"""Products and powers of values: roots, exponentials, logarithms, and powers with exponents that
-are no numbers.
+"""Products and powers of values.
+
+They are roots, exponentials, logarithms, and powers with exponents that are not numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Polynomial = dict[Monomial, Number]
 
 
 def lean(value: Number) -> Number:
-    """A fraction that is whole as an int, whose arithmetic takes a tenth of the time."""
+    """Return a fraction that is whole as an int, whose arithmetic takes a tenth of the time."""
     return value.numerator if value.denominator == 1 else value
 
 
@@ -73,8 +74,9 @@ def multiply(x: Mapping[Monomial, Number], y: Mapping[Monomial, Number]) -> Poly
 
 
 def common(monomials: Iterable[Monomial]) -> Monomial:
-    """The largest monomial that divides all: of each base the lowest exponent, 0 where it is
-    missing.
+    """Return the largest monomial that divides all.
+
+    Of each base it has the lowest exponent, which counts as 0 where the base is missing.
     """
     tables = [dict(monomial) for monomial in monomials]
     lowest = [(base, min([t.get(base, 0) for t in tables])) for base in set().union(*tables)]
@@ -82,8 +84,9 @@ def common(monomials: Iterable[Monomial]) -> Monomial:
 
 
 def content(coefficients: Iterable[Number]) -> Number:
-    """The positive number by which coefficients are divided to be whole and without a common
-    factor.
+    """Return the content of coefficients.
+
+    This is the positive number that they are divided by to be whole and without a common factor.
     """
     found = list(coefficients)
     below = math.lcm(*(c.denominator for c in found))
@@ -96,8 +99,9 @@ HALVES = 1024  # the largest power of 2 below in a number that is written with a
 
 
 def is_decimal(value: Number) -> bool:
-    """Return whether a number that is not whole is written with a point: 0.75 and 9.81 are, 2/5
-    and 1/3 are not.
+    """Return whether a number that is not whole is written with a point.
+
+    0.75 and 9.81 are, 2/5 and 1/3 are not.
     """
     below, longest = value.denominator, max(value.denominator, abs(value.numerator))
     return longest > LONGEST or HALVES % below == 0 or (longest > 9 and 10**20 % below == 0)
@@ -121,9 +125,9 @@ def scale(x: Polynomial, by: Number) -> Polynomial:
 
 
 def primitive(x: Polynomial) -> tuple[Number, Monomial, Polynomial]:
-    """A coefficient and a monomial, and the polynomial without them."""
+    """Split a polynomial into a coefficient, a monomial and the polynomial without them."""
     number, monomial = content(x.values()), common(x)
-    if number.denominator > 10 and number.denominator % 5 == 0:  # of decimals: 1e-12 stays one
+    if number.denominator > 10 and number.denominator % 5 == 0:  # keeps decimals such as 1e-12
         divisors = [Fraction(number), *[abs(Fraction(x[m])) for m in sorted(x, reverse=True)]]
         number = min(divisors, key=lambda by: sum([_digits(c / by) for c in x.values()]))
     if number != 1:
@@ -145,13 +149,13 @@ _LARGEST = 1 << 64
 
 
 def rational_root(number: Number, index: int) -> tuple[Number, Number]:
-    """A positive number as ``taken**index * rest``, with as little as possible left under the root,
-    and that a whole number, or a decimal.
+    """Return ``taken`` and ``rest`` of a positive number, which is ``taken**index * rest``.
 
-    12 is 2**2 * 3, and 1/2 is (1/2)**2 * 2; 0.3 is left, and 1/0.3 is (1/0.3)**2 * 0.3.
+    As little as possible is left under the root, and that is a whole number or a decimal. 12 is
+    2**2 * 3, and 1/2 is (1/2)**2 * 2; 0.3 is left, and 1/0.3 is (1/0.3)**2 * 0.3.
     """
     above, below = number.numerator, number.denominator
-    if index > _LARGEST.bit_length():  # of which no number here but 1 is a power
+    if index > _LARGEST.bit_length():  # of numbers this small, only 1 is so high a power
         return 1, number
     left = above * below ** (index - 1)
     if left > _LARGEST:
@@ -218,15 +222,15 @@ class Bases:
     def __init__(self) -> None:
         self.all: list[Base] = []
         self.found: dict[Any, int] = {}
-        self.reducible: set[int] = set()  # those with a modulus
+        self.reducible: set[int] = set()  # bases with a modulus
         self.sums: set[int] = set()
-        self.joinable: set[int] = set()  # choices without a value on one side, and rows
+        self.joinable: set[int] = set()  # choices with a zero on one side, and stacked rows
 
     def __getitem__(self, number: int) -> Base:
         return self.all[number]
 
     def make(self, key: Any, **fields: Any) -> Base:
-        """The base that a key stands for."""
+        """Return the base that a key stands for."""
         number = self.found.get(key)
         if number is not None:
             return self.all[number]
@@ -249,7 +253,7 @@ class Bases:
         return base
 
     def shape(self, powers: Iterable[tuple[int, Number]]) -> tuple[int, ...]:
-        """The shape of the entries of what is made of bases."""
+        """Return the shape of the entries of a product of bases."""
         shapes = {self.all[base].shape for base, _ in powers} - {()}
         return broadcast_shapes(*shapes) if len(shapes) > 1 else next(iter(shapes), ())
 
@@ -258,8 +262,10 @@ class Bases:
         return frozenset(terms.items()) in self.found
 
     def sum(self, terms: Polynomial, *, signed: bool = False) -> tuple[int, Base]:
-        """A sum as a sign and a base: the opposite of a sum that is known is that sum, unless its
-        sign counts (``signed``).
+        """Return a sum as a sign and a base.
+
+        The opposite of a known sum is that sum with a sign of -1, unless its sign counts
+        (``signed``).
         """
         sign = 1
         if not signed and not self.knows(terms):
@@ -271,7 +277,7 @@ class Bases:
         return sign, base
 
     def value(self, terms: Polynomial) -> Value:
-        """A polynomial as a value: nothing, its one term, or a sum."""
+        """Return a polynomial as a value: zero, its only term, or a sum."""
         if len(terms) < 2:
             return next(((c, m) for m, c in terms.items()), ZERO)
         sign, base = self.sum(terms)
@@ -296,8 +302,8 @@ class Powers(ABC):
     def __init__(self, largest: int) -> None:
         self.bases = Bases()
         self.largest = largest
-        self.left: float = 0  # work that may be done
-        self.euler = False  # whether the number e is raised to powers, rather than exp called
+        self.left: float = 0  # work still allowed, in products of terms
+        self.euler = False  # whether powers of the number e are used rather than exp
 
     def spend(self, work: int) -> None:
         """Count work, in products of terms about. Raises Unsimplified where there was enough."""
@@ -307,19 +313,19 @@ class Powers(ABC):
 
     @abstractmethod
     def function(self, op: Op, operands: Sequence[Value | None], static: Any) -> Value:
-        """A function that is not taken apart."""
+        """Return a function that is not taken apart."""
 
     @abstractmethod
     def total(self, values: Sequence[Value]) -> Value:
-        """A sum."""
+        """Return the sum of values."""
 
     @abstractmethod
     def expand(self, monomial: Monomial) -> Polynomial | None:
-        """A product multiplied out; None if it is too long."""
+        """Multiply out a product, or return None if it is too long."""
 
     @abstractmethod
     def with_squares(self, terms: Polynomial) -> Polynomial:
-        """A sum with sin(x)**2 as 1 - cos(x)**2, and so on, where that leaves fewer terms."""
+        """Write sin(x)**2 as 1 - cos(x)**2, and so on, where that leaves fewer terms."""
 
     def times(self, *values: Value) -> Value:
         number, monomial = values[0]
@@ -346,7 +352,7 @@ class Powers(ABC):
         return value
 
     def raise_to(self, value: Value, exponent: Number) -> Value:
-        """A value to a numeric power."""
+        """Raise a value to a numeric power."""
         number, monomial = value
         if exponent == 0:
             return ONE
@@ -368,7 +374,7 @@ class Powers(ABC):
         return self.root(value, Fraction(exponent))
 
     def root(self, value: Value, exponent: Fraction) -> Value:
-        """A value to a power that is a fraction, where that is a real number."""
+        """Raise a value to a fractional power, where that is a real number."""
         number, monomial = self._multiplied_out(value)
         outside: list[tuple[int, Number]] = [
             (b, lean(e * exponent)) for b, e in monomial if self.bases[b].positive
@@ -424,7 +430,7 @@ class Powers(ABC):
         return self.times(outer, self.bases.value(terms))
 
     def addends(self, value: Value) -> list[Value]:
-        """The terms of a product with one sum in it, multiplied out."""
+        """Return the terms of a product with one sum in it, multiplied out."""
         number, monomial = value
         sums = [base for base, exponent in monomial if exponent == 1 and base in self.bases.sums]
         if len(sums) != 1:
@@ -450,7 +456,10 @@ class Powers(ABC):
         return self.times(*factors)
 
     def logarithm(self, value: Value) -> Value:
-        """The logarithm of a value: of powers of positive numbers the sum of their exponents."""
+        """Return the logarithm of a value.
+
+        Of powers of positive numbers it is the sum of their exponents.
+        """
         number, monomial = value
         powers = [
             self.times((e, ()), base.by, ONE if base.of is None else self.logarithm(base.of))

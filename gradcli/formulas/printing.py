@@ -37,7 +37,7 @@ def formula(
     names: Mapping[Expr, str | Piece] | None = None,
     taken: Collection[str] = (),
 ) -> str | None:
-    """The text of a node, or None where the language has none of at most ``limit`` nodes.
+    """Return the text of a node, or None where the language has none of at most ``limit`` nodes.
 
     names   texts of nodes that are called by a name, or stand for a piece of text
     taken   names bound in the program, which no longer mean constants or operations
@@ -111,7 +111,7 @@ def tree_size(order: list[Expr]) -> int:
 
 
 def _number(value: Any) -> Piece:
-    """A number as a literal: shortest round-trip."""
+    """Write a number as a literal: the shortest that reads back as the same number."""
     if isinstance(value, bool):
         return Piece((str(value), ATOM))
     text = repr(value) if isinstance(value, int) else repr(float(value))
@@ -154,7 +154,7 @@ def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A static parameter."""
+    """Write a static parameter as a literal."""
     if isinstance(value, tuple):
         return "(" + ", ".join(_literal(v) for v in value) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, str):
@@ -184,8 +184,9 @@ class _Words:
 def in_form(
     form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], literal: Literal
 ) -> tuple[str, int] | None:
-    """A node's text in one of its operation's forms, and how tightly it holds together; None if it
-    has none.
+    """Return a node's text in a form of its operation, and its binding power.
+
+    Gives None if the operation has no such form.
     """
     if isinstance(form, Mapping):
         form = form.get(tuple(node.static.values())) or form.get(...)
@@ -208,8 +209,9 @@ _CONSTANTS = {
 
 
 def latex(root: Expr, names: Mapping[Expr, str | LatexPiece] | None = None) -> str:
-    """The formula of a node; ``names`` gives texts of leaves that are not called by their own name,
-    or formulas in their place.
+    """Write a node as a LaTeX formula.
+
+    ``names`` gives other texts for leaves, or formulas in their place.
     """
     labels: dict[Expr, Any] = {
         node: label

@@ -1,5 +1,6 @@
-"""Products: as fractions, with the operations that these take, and in other forms that equal them and
-may be shorter: quotients of functions by their names, double angles, hyperbolic functions, with
+"""Products as fractions, and in equal forms that may be shorter.
+
+The forms are quotients of functions by their names, double angles, hyperbolic functions, and
 exponentials in sums.
 """
 
@@ -33,8 +34,9 @@ N = TypeVar("N")
 
 
 def quotient_of(top: N, number: Callable[[N], Expr], above: list[Expr], below: list[Expr]) -> Expr:
-    """``top*above/below`` from left to right; 1 is not written where there is a factor, and -1 is a
-    minus.
+    """Write ``top*above/below`` from left to right.
+
+    A factor of 1 is left out where there is another factor, and -1 becomes a minus.
     """
     result: Expr | None = None
     if not above or top not in (1, -1):
@@ -54,16 +56,14 @@ def quotient_of(top: N, number: Callable[[N], Expr], above: list[Expr], below: l
 
 Piece = tuple[
     int, tuple[str, int], Expr, Number
-]  # rank and place among the factors, what is raised, the exponent
+]  # rank and place among the factors, base, exponent
 
 _HALF = Fraction(1, 2)
 _LARGEST = int(sys.float_info.max)
 
 
 def _nearest_float(value: Any) -> float:
-    """Return the float that is nearest to a number; infinity for what is too large, as floats have
-    it.
-    """
+    """Return the float nearest to a number, or infinity if it is too large for floats."""
     return float(value) if abs(value) <= _LARGEST else math.inf if value > 0 else -math.inf
 
 
@@ -75,7 +75,7 @@ class Fractions:
         self._costs: dict[Expr, int] = {}
 
     def cost(self, root: Expr) -> int:
-        """The operations in a formula as it is printed: each sign, operator and call."""
+        """Count the operations in a formula as printed: its signs, operators and calls."""
         costs = self._costs
         if root in costs:
             return costs[root]
@@ -103,7 +103,7 @@ class Fractions:
         return self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
 
     def fraction(self, number: Number, pieces: list[Piece]) -> Expr:
-        """A number times powers, those with negative exponents below the line."""
+        """Write a number times powers, with those of negative exponents in the denominator."""
         pieces = self._join_roots(sorted(pieces, key=lambda piece: piece[:2]))
         above = [self.raise_to(node, exponent) for _, _, node, exponent in pieces if exponent > 0]
         below = [self.raise_to(node, -exponent) for _, _, node, exponent in pieces if exponent < 0]
@@ -158,7 +158,7 @@ def with_absolutes(algebra: Algebra, value: Value) -> Value:
 def _angles(
     algebra: Algebra, value: Value
 ) -> Iterator[tuple[tuple[Any, ...], Quantity, Number, Number]]:
-    """The families of sines and cosines in a product, the operands, and the exponents of both."""
+    """Return the sines and cosines in a product: their operands, and the exponents of both."""
     powers = {
         (base.op, base.operands[0]): exponent
         for base, exponent in [(algebra.bases[b], e) for b, e in value[1]]

@@ -1,5 +1,6 @@
-"""Formulas as a textbook prints them: of several ways to write an expression that are equal, the
-one with the fewest operations.
+"""Formulas as a textbook prints them.
+
+Of several equal ways to write an expression, the one with the fewest operations is taken.
 """
 
 from __future__ import annotations
@@ -51,11 +52,9 @@ _EFFORTS: dict[Effort, tuple[int, float, int, float]] = {
     "quick": (40, 220, 1, 150),
     "thorough": (300, 12_000, 3, 1500),
 }
-_SUMS, _FUNCTIONS, _POWERS, _NAMES, _CONSTANTS = 4, 3, 2, 1, 0  # the order of factors, from behind
-_SHORT_SUM = 6  # terms that are tried with every factor around them
-_NESTED = (
-    40  # values within values that are written; what is nested deeper is no textbook's formula
-)
+_SUMS, _FUNCTIONS, _POWERS, _NAMES, _CONSTANTS = 4, 3, 2, 1, 0  # order of factors, last to first
+_SHORT_SUM = 6  # longest sum into which every factor is multiplied on trial
+_NESTED = 40  # most values open within each other; a deeper formula is no textbook's
 
 
 def _rank(base: Base) -> int:
@@ -74,10 +73,10 @@ class Layout(Fractions):
     def __init__(self, graph: Graph, algebra: Algebra, effort: Effort) -> None:
         super().__init__(graph)
         self.algebra = algebra
-        self.bare: dict[int, Expr] = {}  # functions and names by the numbers of their bases
-        self.open: set[Value] = set()  # what is being written
+        self.bare: dict[int, Expr] = {}  # functions and names, by the numbers of their bases
+        self.open: set[Value] = set()  # values that are being written
         self.thorough = effort == "thorough"
-        self.nodes: dict[Value, tuple[int, Expr]] = {}  # with the depth at which they were found
+        self.nodes: dict[Value, tuple[int, Expr]] = {}  # each with the depth it was written at
         *_, self.deepest, self.most = _EFFORTS[effort]
         self.left = self.most
         self._depth = 0
@@ -88,16 +87,17 @@ class Layout(Fractions):
         self._depth = 0
 
     def write(self, value: Value) -> Expr:
-        """The shortest node found for a value."""
+        """Return the shortest node found for a value."""
         depth, self._depth = self._depth, 0
         found = self.node(value)
         self._depth = depth
         return found
 
     def node(self, value: Value) -> Expr:
-        """The same inside of another, where less is tried the deeper it is.
+        """Return the shortest node found for a value inside of another.
 
-        Raises Unsimplified for what is nested too deeply.
+        Fewer ways are tried the deeper it is. Raises Unsimplified for a value that is nested too
+        deeply.
         """
         depth = self._depth if self.left > 0 else self.deepest
         known = self.nodes.get(value)
@@ -161,7 +161,7 @@ class Layout(Fractions):
     # -------------------------------------------------------------------------------------------------
 
     def _sums(self, base: Base, number: Number) -> Iterator[Expr]:
-        """A sum times a number."""
+        """Yield ways to write a sum times a number."""
         assert base.terms is not None
         yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
         for origin in base.origins:
@@ -212,8 +212,9 @@ class Layout(Fractions):
                 yield nested
 
     def add(self, values: Sequence[Value]) -> Expr | None:
-        """The sum of values as it stands; None where it is made of something that is just being
-        written.
+        """Write the sum of values as it stands.
+
+        Gives None if one of the values is itself being written.
         """
         if any(value in self.open or (-value[0], value[1]) in self.open for value in values):
             return None
@@ -256,7 +257,7 @@ class Layout(Fractions):
     # of functions by their names
 
     def product_of(self, value: Value, *others: Expr) -> Expr:
-        """A product as it stands, with other sums behind it."""
+        """Write a product as it stands, with other sums at its end."""
         branch = None if others else self._into_branch(value)
         if branch is not None:
             return self.write(branch)
@@ -264,9 +265,7 @@ class Layout(Fractions):
         number, monomial = with_ratios(self.algebra, with_absolutes(self.algebra, value))
         bases = self.algebra.bases
         pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
-        powers: dict[
-            Value | None, list[Value]
-        ] = {}  # exponents by what is raised, which is e where it is nothing
+        powers: dict[Value | None, list[Value]] = {}  # exponents by their base; None stands for e
         plain = dict(monomial)
         for base_number, exponent in monomial:
             base = bases[base_number]
@@ -296,8 +295,9 @@ class Layout(Fractions):
         return self.fraction(number, pieces)
 
     def _into_branch(self, value: Value) -> Value | None:
-        """c*where(b, x, 0) as where(b, c*x, 0), so that nothing is computed where it does not
-        count.
+        """Rewrite c*where(b, x, 0) as where(b, c*x, 0), or return None.
+
+        In this way nothing is computed where it does not count.
         """
         for number, exponent in value[1]:
             base = self.algebra.bases[number]
@@ -326,7 +326,7 @@ class Layout(Fractions):
                 adjugate,
                 det,
                 inv,
-            )  # which are there, or there is nothing to find
+            )  # already loaded, or there is nothing to find
 
             for divisor, exponent in value[1]:
                 other = bases[divisor]
@@ -347,7 +347,7 @@ class Layout(Fractions):
         return base.node.payload.name.lower() if named else "", number
 
     def _sign_inside(self, number: Number, pieces: list[Piece]) -> Number:
-        """-(a - b) as b - a, where that is shorter: the number that is left."""
+        """Return the number left when -(a - b) is written as b - a, where that is no longer."""
         for i, (rank, place, node, exponent) in enumerate(pieces):
             if rank == _SUMS and place[0] != "~" and exponent % 2 == 1:
                 opposite = self.add([(-1, ((place[1], 1),))])
@@ -396,7 +396,7 @@ class Layout(Fractions):
         return power if self.algebra.euler else self.graph.apply(exponential.exp, (node,))
 
     def _bare(self, base: Base) -> Expr:
-        """The node of a single base."""
+        """Return the node of a single base."""
         found = self.bare.get(base.number)
         if found is None:
             if isinstance(base.node, Expr):
@@ -413,7 +413,7 @@ class Layout(Fractions):
         return found
 
     def call(self, base: Base) -> Expr:
-        """A function of its operands, each as short as can be."""
+        """Return a function of its operands, each written as short as possible."""
         assert base.op is not None
         nodes = [None if o is None else self.write(o) for o in base.operands]
         if base.shapes:
@@ -462,8 +462,9 @@ class Textbook:
         return value
 
     def ways(self, expr: Expr) -> list[Expr]:
-        """Return a number over a common denominator, in factors, multiplied out and in between, as
-        far as that takes little work.
+        """Return ways to write an expression over a common denominator.
+
+        They are factored, multiplied out and in between, as far as that takes little work.
         """
         order = reachable([expr])
         found: list[Expr] = []
@@ -479,19 +480,18 @@ class Textbook:
 
 
 def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
-    """A node of the same graph and shape that equals ``expr`` and is written with fewer operations,
-    where any is found.
+    """Return an equal node of the same graph and shape with fewer operations, if one is found.
 
     effort  "plain" finds like terms and factors, and no more; "quick" is for what prints a formula
             beside many other things, in about the time that a sweep takes; "thorough" tries more
             ways to write the same, within some 50 ms
 
-    Equal means: at every point where ``expr`` has a value the result has the same, but for
-    rounding, and but for points where a factor that was cancelled is zero. The result may be
-    defined where ``expr`` is not (the derivative of log(x) is 1/x for negative x, too). What is
-    printed of it (`printing.formula`, `latex.latex`) reads back to the same graph. Nothing is
-    raised: what cannot be simplified is given back as it is. Whoever prints the result holds it
-    against the engine's gradient first, as `query/general_formulas.py` does.
+    Two nodes are equal if at every point where ``expr`` has a value the result has the same, up to
+    rounding, except at points where a cancelled factor is zero. The result may be defined where
+    ``expr`` is not: the derivative of log(x) is 1/x for negative x, too. The result's printed form
+    (`printing.formula`, `latex.latex`) reads back to the same graph. Nothing is raised: an
+    expression that cannot be simplified is returned unchanged. Callers that print the result
+    compare it with the engine's gradient first, as `query/general_formulas.py` does.
     """
     return Textbook(expr.graph, effort)(expr)
 

@@ -1,5 +1,6 @@
-"""Arguments as people structure them: the floats in numbers, arrays, lists, tuples and
-dictionaries, each by a name of its own.
+"""Arguments as people structure them, with a name for each of their floats.
+
+The floats are in numbers, arrays, lists, tuples and dictionaries.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from gradcli.ops.calling.inputs import numbers, unmask
 from gradcli.tensors.core.dtypes import FLOATS, NAMES, is_bfloat16
 from gradcli.tensors.transforms.vectorizing import map_ends
 
-PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
+PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # dtypes that arguments may have
 Floats = dict[str, np.ndarray]
 NOTHING: Mapping[str, Any] = {}
-# what a function is called with: for which name, what stood there, and the numbers
+# Makes an argument from its name, the value given and the numbers.
 Make = Callable[[str, Any, np.ndarray], Any]
 
 
 class Leaf(NamedTuple):
-    """A real number, or an array of such, in an argument:
+    """Real number, or array of real numbers, in an argument.
 
-    "layers[0]['bias']", and the keys that lead to it.
+    It has a name, such as "layers[0]['bias']", and the keys that lead to it.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Leaf(NamedTuple):
 
 
 def leaves_of(name: str, value: Any, keys: tuple[Any, ...] = ()) -> list[Leaf]:
-    """The floats of an argument, from left to right."""
+    """Return the floats of an argument, from left to right."""
     if isinstance(value, (Mapping, list, tuple)):
         parts = value.items() if isinstance(value, Mapping) else enumerate(value)
         return [
@@ -54,7 +55,10 @@ def leaves_of(name: str, value: Any, keys: tuple[Any, ...] = ()) -> list[Leaf]:
 
 
 def differentiable(name: str, value: Any) -> list[Leaf]:
-    """The floats of an argument, among which whole numbers count where they are all of it."""
+    """Return the floats of an argument.
+
+    Whole numbers count as floats if they are the whole argument.
+    """
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return [Leaf(name, (), np.asarray(value, float))]
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
@@ -136,12 +140,13 @@ def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floa
 
 
 def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along: Floats) -> Floats:
-    """A Hessian that somebody gives, times a direction: of each array by each, in the shapes of
-    both, one after the other.
+    """Multiply a Hessian that somebody gives by a direction.
 
-    It is an array where one array alone is differentiated by, else a dictionary of dictionaries, or
-    a tuple of tuples in the order of ``wrt``. Raises ArgumentError for what is missing or of
-    another shape.
+    Each block is of one array by another, and has the shapes of both, one after the other.
+
+    The Hessian is an array if it is by a single array. Otherwise it is a dictionary of
+    dictionaries, or a tuple of tuples in the order of ``wrt``. Raises ArgumentError for a block
+    that is missing or has another shape.
     """
     if list(along) != wrt:
         raise ArgumentError(
@@ -213,8 +218,10 @@ def real(given: Any, demand: str) -> np.ndarray:
 
 
 def as_arrays(value: Any, by: str | None) -> Any:
-    """An argument with NumPy's arrays in the place of those of the framework that its function is
-    called with, which are made again.
+    """Return an argument with NumPy's arrays in place of a framework's.
+
+    The framework is the one that the function is called with. Its arrays are made again for the
+    call.
     """
 
     def as_array(value: Any) -> Any:
@@ -230,7 +237,7 @@ def as_arrays(value: Any, by: str | None) -> Any:
 
 
 def of_torch(tensor: Any) -> np.ndarray:
-    """The entries of a tensor of PyTorch's, which may require a gradient."""
+    """Return the entries of a PyTorch tensor, which may require a gradient."""
     tensor = tensor.detach()
     found: np.ndarray = (
         in_format(tensor.float().numpy(), "bfloat16")
@@ -241,7 +248,7 @@ def of_torch(tensor: Any) -> np.ndarray:
 
 
 def to_torch(array: np.ndarray) -> Any:
-    """An array as a tensor of PyTorch's, of its own memory."""
+    """Convert an array to a PyTorch tensor with its own memory."""
     torch = import_module("torch")
     if is_bfloat16(array.dtype):
         return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
@@ -250,7 +257,7 @@ def to_torch(array: np.ndarray) -> Any:
 
 def in_format(array: np.ndarray, name: str) -> np.ndarray:
     """Numbers rounded to the floats of this name."""
-    with np.errstate(all="ignore"):  # what is too large is infinite
+    with np.errstate(all="ignore"):  # overflow gives infinity
         found: np.ndarray = array.astype(NAMES[name].numpy)
         return found
 
@@ -258,7 +265,7 @@ def in_format(array: np.ndarray, name: str) -> np.ndarray:
 def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:
     try:
         return np.shape(parts)
-    except ValueError:  # of different shapes
+    except ValueError:  # parts of different shapes
         return None
 
 
@@ -266,13 +273,14 @@ def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:
 
 
 Seeds = list[np.ndarray]  # one for each array of a result
-DIRECTIONS = 2  # along which a function of several results is held, where nobody gives a seed
+DIRECTIONS = 2  # along which a function with several results is checked if no seed is given
 
 
 def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds]:
-    """The seeds to hold a gradient along: the given one; 1 for a number; else random ones.
+    """Return the seeds to check a gradient along.
 
-    Raises ShapeError for one of another shape.
+    They are the given seed, 1 for a result of one number, or else random ones. Raises ShapeError
+    for a seed of another shape.
     """
     if given is not None:
         seed = numbers(given, "the seed").astype(float)
@@ -328,8 +336,9 @@ def _takes_another(function: Callable[..., Any], names: Sequence[str]) -> bool:
 
 
 def _contract(jacobian: Any, seeds: Seeds) -> Any:
-    """A seed times a Jacobian, or times each of a structure of them, whose first axes are the
-    result's.
+    """Multiply a seed by a Jacobian, or by each Jacobian in a structure.
+
+    The first axes of a Jacobian are those of the result.
     """
     if isinstance(jacobian, dict):
         return {name: _contract(part, seeds) for name, part in jacobian.items()}
@@ -356,12 +365,12 @@ def _contract(jacobian: Any, seeds: Seeds) -> Any:
 # parameters; afterwards they have their own again.
 
 
-_TRAINING = {  # what it does, by parts of the names of modules
+_TRAINING = {  # what training mode does, by parts of the names of modules
     ("Dropout", "RReLU"): "draws the same in every call",
     ("BatchNorm",): "takes the statistics of the batch, and keeps none",
 }
 
-# Where a module keeps a tensor: a dictionary or list of its own, and the place there.
+# Where a module keeps a tensor: one of its dictionaries or lists, and the key or index there.
 Slot = tuple[Any, Any]
 
 
@@ -384,8 +393,7 @@ def as_function(module: Any) -> Callable[..., Any]:
 
 
 class Parameters:
-    """The parameters of a module that are learned, and its other floats, in the dtype of the
-    arguments.
+    """Trainable parameters of a module, and its other floats, in the dtype of the arguments.
 
     values  of those that are learned, by their names
     """
@@ -397,13 +405,13 @@ class Parameters:
             )
         self.module, self.dtype = module, dtype
         tensors = [*module.parameters(), *module.buffers()]
-        # several of what modules share
+        # A tensor that modules share has several slots.
         slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}
         for owner in module.modules():
             for table in (
                 vars(owner),
                 *vars(owner).values(),
-            ):  # recurrent ones have a list of them beside
+            ):  # recurrent modules also keep a list of their parameters
                 parts = (
                     table.items()
                     if isinstance(table, dict)
@@ -468,7 +476,7 @@ OUTSIDE = (
     ArithmeticError,
     ValueError,
     np.linalg.LinAlgError,
-)  # what functions raise outside of their domain
+)  # what functions raise outside their domain
 
 
 class NoValue(EvaluationError):
@@ -477,8 +485,7 @@ class NoValue(EvaluationError):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A function, its arguments in the order in which it takes them, and the names of those that it
-    is differentiated by.
+    """Function, its arguments in order, and the names that it is differentiated by.
 
     make  of numbers what the function takes: NumPy's arrays, or those of a framework
     """
@@ -508,8 +515,9 @@ class Subject:
     def __call__(
         self, floats: Mapping[str, np.ndarray] = NOTHING, instead: Mapping[str, Any] = NOTHING
     ) -> list[Any]:
-        """The arrays of its result at these numbers: those of its arguments, but for those that are
-        given.
+        """Return the arrays of the result at these numbers.
+
+        Numbers that are not given are those of the arguments.
 
         instead  what it takes, as it is, in the place of some of them
         """
@@ -533,15 +541,15 @@ class Subject:
         }
 
     def direction(self, random: np.random.Generator) -> Floats:
-        """A random direction of its arguments."""
+        """Return a random direction of the arguments."""
         return {
             name: random.standard_normal(x.shape).astype(x.dtype) for name, x in self.floats.items()
         }
 
     def numbers(self, floats: Mapping[str, np.ndarray] = NOTHING) -> list[np.ndarray]:
-        """The arrays of its result at these numbers.
+        """Return the arrays of the result at these numbers.
 
-        Raises ArgumentError for a result that is no real numbers.
+        Raises ArgumentError for a result that is not of real numbers.
         """
         return [_real(part) for part in self(floats)]
 
@@ -555,7 +563,10 @@ class Subject:
         return len(self.value) == 1 and self.value[0].size == 1
 
     def along(self, seeds: Sequence[np.ndarray], floats: Mapping[str, np.ndarray]) -> list[float]:
-        """The terms of the result's sum with these weights; not numbers outside of the domain."""
+        """Return the terms of the result's sum with these weights.
+
+        Outside of the domain it gives NaN.
+        """
         try:
             found = self.numbers(floats)
             return [
@@ -568,7 +579,7 @@ class Subject:
 
 
 def parts_of(result: Any) -> list[Any]:
-    """The arrays of a result: it is one, or a structure of them."""
+    """Return the arrays of a result, which is an array or a structure of arrays."""
     if isinstance(result, Mapping):
         return [part for value in result.values() for part in parts_of(value)]
     if isinstance(result, (list, tuple)):

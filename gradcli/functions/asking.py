@@ -1,5 +1,6 @@
-"""Questions about a function, out of the words of a command line or of settings: its arguments, by
-which of them, and how it is judged.
+"""Questions about a function, from the words of a command line or of settings.
+
+They say its arguments, which of them it is differentiated by, and how it is judged.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ def refuse_unnamed(path: str) -> None:
 
 
 def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callable[..., Any]:
-    """Return what ``MODULE:NAME`` names; the modules of the folder have to be among those that
-    Python finds. Raises GradcliError.
+    """Return the object that ``MODULE:NAME`` names.
+
+    The modules of the folder must be among those that Python finds. Raises GradcliError.
 
     interrupts  False where Ctrl-C is that of the person who waits, and goes through
     """
@@ -117,7 +119,7 @@ def _name_of(thing: Any) -> str:
 
 def definition_of(function: Any) -> Definition:
     """Return where a function, or the class of one, is defined."""
-    with suppress(Exception):  # a function may be any object
+    with suppress(Exception):  # inspecting an arbitrary object may raise anything
         module = is_module(function)
         target = type(function).forward if module else inspect.unwrap(function)
         if not (inspect.isclass(target) or hasattr(target, "__code__")):
@@ -129,7 +131,7 @@ def definition_of(function: Any) -> Definition:
 
 
 def set_place(record: Record, definition: Definition) -> None:
-    """The record stands where its function does."""
+    """Set the place of a record to that of its function."""
     if definition.file is not None and os.path.isfile(definition.file):
         record.file, record.line = path_text(Path(definition.file)), definition.line
 
@@ -142,8 +144,9 @@ def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
 def function_options(
     options: Options, setting: FunctionSetting, flags: Collection[str] = ()
 ) -> Options:
-    """The options of a function: that of its settings, but for what it says itself and no
-    flag does.
+    """Return the options of a function.
+
+    They are the given ones, replaced by the function's own settings where no flag is given.
     """
     said: dict[str, Any] = {
         name.removeprefix("random_"): value
@@ -179,10 +182,10 @@ def arguments_of(
 
 
 def _parts_of(name: str, text: str) -> dict[Any, str] | list[str] | None:
-    """Return the texts in a dictionary, or in a list that has dictionaries; None for any other
-    text.
+    """Return the texts in a dictionary, or in a list that has dictionaries.
 
-    Values are texts of the language, or such texts, and names of files, in quotes.
+    Any other text gives None. Values are texts of the language, or quoted texts of the language and
+    names of files.
     """
     if "{" not in text or text.startswith("@"):
         return None
@@ -209,9 +212,9 @@ def _text_of(text: str, value: ast.expr) -> str:
 
 
 def _as_argument(value: Any, dtype: str) -> Any:
-    """A value as a function is called with it:
+    """Convert a value to an argument of a function.
 
-    Python's numbers, and arrays in the precision that is asked for.
+    A number becomes Python's, and an array gets the precision that is asked for.
     """
     array = np.asarray(value)
     if array.dtype.kind == "f" and (array.ndim or dtype != "float64"):
@@ -225,7 +228,7 @@ def _as_argument(value: Any, dtype: str) -> Any:
 
 
 GRADIENT = "gradient"
-_KINDS = {"gradient": GRADIENT, "jvp_of": JVP, "adjoint": ADJOINT}  # by the options that give them
+_KINDS = {"gradient": GRADIENT, "jvp_of": JVP, "adjoint": ADJOINT}  # by the option that gives each
 _EQUATIONS = {"implicit": RESIDUAL, "fixed_point": FIXED_POINT}
 OPTIONS = (*_KINDS, *_EQUATIONS)
 _WORDS = {GRADIENT: "gradient", JVP: "JVP", ADJOINT: "adjoint"}
@@ -332,7 +335,7 @@ class AskedFunction:
         self.given = given_of([*said.at, wrt])
 
     def draw(self, number: int) -> dict[str, Any]:
-        """The arguments, drawn once more."""
+        """Return the arguments, drawn once more."""
         return arguments_of(
             self.at, self.programs, self.options.state + number, self.dtype, self.folder
         )
@@ -340,8 +343,9 @@ class AskedFunction:
     def decide(
         self, record: Record, ask: Callable[[Question], tuple[Check, Any]]
     ) -> Arguments | None:
-        """Fill in the verdict at one point, or the gravest of several; gives the smallest arguments
-        that fail, if some were looked for.
+        """Fill in the verdict at one point, or the gravest of several.
+
+        Returns the smallest arguments that fail, if several points were asked for.
         """
         points = self.said.points
         if points is None:

@@ -12,7 +12,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, EvaluationError, GradcliError
 from gradcli.functions.places import best_known_place
 
-_LONGEST = 500  # characters of a message
+_LONGEST = 500  # longest message, in characters
 
 
 def call_guarded(
@@ -59,7 +59,7 @@ def _words(error: BaseException) -> str:
         return error.msg
     try:
         return str(error.code) if isinstance(error, SystemExit) else str(error)
-    except Exception:  # it is theirs, too
+    except Exception:  # __str__ is their code, too
         return "its message cannot be made"
 
 
@@ -158,7 +158,7 @@ def parameters_of(function: Callable[..., Any]) -> Parameters | None:
     """Return the parameters of a function; None of one of C that does not say them."""
     try:
         return inspect.signature(function).parameters
-    except (TypeError, ValueError):  # of C
+    except (TypeError, ValueError):  # functions written in C may not say
         return None
 
 

@@ -1,9 +1,10 @@
-"""A gradient of a function in Python, held to the derivative: the best source that there is
-decides, and the record says which.
+"""Check of a Python function's gradient against the derivative.
+
+The best available source decides, and the record names it.
 
 A function that can be traced is a graph, and the judge of expressions decides. Where a trace stops,
-extrapolated differences do, with their error. Either way claims are about the function's result
-times a seed.
+extrapolated differences decide, with their error. In both cases claims are about the function's
+result times a seed.
 """
 
 from __future__ import annotations
@@ -81,19 +82,20 @@ class Question:
 
     @np.errstate(
         all="ignore"
-    )  # of numbers that are not finite verdicts speak, and no warning of NumPy's
+    )  # verdicts report numbers that are not finite, so NumPy need not warn
     def check(
         self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None,
         module: Any = None,
     ) -> tuple[Check, Any]:  # fmt: skip
-        """The verdict, and the function's value.
+        """Return the verdict, and the function's value.
 
         claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework
         equation  what the function solves
-        module    of PyTorch's, whose parameters the gradient is by, too; the function itself, if it
-                  is one
-        Raises NoValue where the function raises, what the claim raises, and GradcliError for what
-        they may not give.
+        module    a PyTorch module with whose parameters the gradient is checked as well; the function
+                  itself, if it is one
+
+        Raises NoValue where the function raises, what the claim raises, and GradcliError for
+        arguments that they may not have.
         """
         if is_module(function):
             module, function = module or function, as_function(function)
@@ -184,11 +186,12 @@ class Question:
         seeds: Seeds,
         along: Any = None,
     ) -> Any:
-        """Return what a framework, or somebody's claim, says of the result times seeds; of a JVP or
-        a Hessian, along a direction.
+        """Return the claim of a framework or of somebody about the result times seeds.
 
-        A claim is asked after its function was called there, as a class that keeps what its
-        backward needs wants it.
+        A JVP or a Hessian is claimed along a direction.
+
+        A claim is asked after its function was called at the point, as a class needs that keeps
+        values for its backward pass.
         """
         if found is not None:
             return (
@@ -216,8 +219,9 @@ class Question:
             )
 
     def _warm(self, subject: Subject, say: Callable[..., Any]) -> None:
-        """Ask at other values first: what keeps its first answer, or is of an earlier call, gives
-        itself away afterwards.
+        """Ask for the claim at other values first.
+
+        A claim that keeps its first answer, or answers for an earlier call, is then found out.
         """
         random = np.random.default_rng(self.state)
         moved = {
@@ -238,7 +242,7 @@ class Question:
     def _forward(
         self, subject: Subject, directions: list[Seeds], say: Callable[..., Any]
     ) -> list[Check]:
-        """The verdicts on a JVP, along random directions of the arguments."""
+        """Return the verdicts on a JVP, along random directions of the arguments."""
         random, checks = np.random.default_rng([self.state, 3]), list[Check]()
         for _ in range(DIRECTIONS):
             tangents = subject.direction(random)
@@ -250,8 +254,10 @@ class Question:
         return checks
 
     def _second(self, subject: Subject, seeds: Seeds, say: Callable[..., Any]) -> list[Check]:
-        """The verdicts on second derivatives, which only a trace has for certain: by their products
-        with random directions.
+        """Return the verdicts on second derivatives.
+
+        They are checked by their products with random directions. Only a trace gives second
+        derivatives for certain.
         """
         if not subject.is_scalar and self.seed is None:
             raise ArgumentError(
@@ -283,10 +289,10 @@ def names_to_differentiate(
     by: str | None,
     spelled: Callable[[str], str],
 ) -> list[str]:
-    """Return the names that the gradient is by, of which PyTorch's modules may have more than the
-    arguments.
+    """Return the names that the gradient is by.
 
-    Raises UsageError for a name that is none of them, and where none is left.
+    PyTorch's modules may have more names than the arguments. Raises UsageError for an unknown name,
+    and where no name is left.
     """
     for option, given in (("wrt", wrt or ()), ("freeze", freeze)):
         for name in given if by != "torch" else ():
@@ -314,11 +320,11 @@ def _widest(arguments: Mapping[str, Any]) -> np.dtype[Any]:
     return max(kinds, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
 
 
-_ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
+_ELSEWHERE = (1.001, 1.01)  # range of the factors on the arguments' values
 
 
 def _gravest(checks: list[Check]) -> Check:
-    """The gravest of the verdicts along several directions."""
+    """Return the gravest of the verdicts along several directions."""
     check = max(checks, key=lambda c: c.verdict)
     if len(checks) > 1:
         for part in check.variables.values():

@@ -1,9 +1,10 @@
-"""Derivatives of functions that cannot be traced: differences, extrapolated to the limit, with an
-estimate of their error.
+"""Derivatives of functions that cannot be traced, by extrapolated differences.
+
+An estimate of their error comes with them.
 
 At each of several scales, central differences of shrinking steps are extrapolated (C. J. F.
-Ridders, Advances in Engineering Software 4, 1982); a kink near the point, or an oscillation, shows
-as scales that disagree. What finer steps leave beside the slope is the function's own rounding. The
+Ridders, Advances in Engineering Software 4, 1982). A kink near the point, or an oscillation, makes
+scales disagree. The remainder at finer steps, beyond the slope, is the function's own rounding. The
 second difference divided by the step tends to zero for a smooth function, and at a kink to the
 difference of the derivatives from both sides.
 """
@@ -33,57 +34,61 @@ from gradcli.functions.precision import epsilon_of
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _ROWS, _SHRINK = 9, 2.0
-_WIDEST = 0.1  # of a scale: its steps
+_WIDEST = 0.1  # widest step, relative to the scale
 _DECADES = (0, 2, 4, 6, 8)
 _COARSE, _VISIBLE = (
     1e-4,
     1e-3,
-    # of two slopes, and of the difference quotients: what scales must disagree by to see different
-    # things
+    # How much scales must disagree to see different things, relative to their slopes and to their
+    # difference quotients.
 )
-_CREDIBLE = 1e-3  # relative error up to which an estimate contradicts another
+_CREDIBLE = 1e-3  # largest relative error of an estimate that contradicts another
 _PLENTY, _SURE = (
     1e-9,
     1e-6,
-)  # relative errors of an estimate and of its confirmation, which need no further scales
-_BESIDE = 2.0  # ulps
-_FINE = 1e-5  # of a scale: steps that leave of a smooth function its slope only
-# how much steeper finer difference quotients are where the coarser have missed something
+)  # with these relative errors, an estimate and its confirmation need no further scales
+_BESIDE = 2.0  # distance to a neighbouring point, in ulps
+_FINE = 1e-5  # relative to a scale: at smaller steps, a smooth function shows only its slope
+# Finer difference quotients this much steeper show that the coarser ones missed something.
 _STEEPER = 3
-_SEEN = 0.01  # of a kink, the error up to which it is one
-_FINEST = 1e-300  # scale, of which steps are numbers
-# of the coarsest scale: one at which a function that does not move is flat, and not rounded
+_SEEN = 0.01  # relative to the jump of a kink: largest error with which it counts as one
+_FINEST = 1e-300  # below this scale, steps may not be representable
+# Relative to the coarsest scale: smallest scale at which a function that does not move counts as
+# flat, and not as lost in rounding.
 _WIDE = 1e-3
 
-# how far off an estimate that is no better than the tolerance a claim may be, in the estimate's own
-# errors
+# How far off a claim may be, in multiples of the estimate's error, where the estimate is no better
+# than the tolerance.
 _UNSURE = 100
-_SLIGHT = 1e-9  # of the function's difference quotients: a slope that counts as none
-# of the largest entry of a claim: entries that count as none where the estimate says none
+_SLIGHT = 1e-9  # relative to the function's difference quotients: a slope that counts as zero
+# Relative to the largest entry of a claim: an entry that counts as zero where the estimate cannot
+# tell it from zero.
 _LOST = 1e-12
-_LIKE = 1e-3  # how near to another possible derivative
+_LIKE = 1e-3  # relative distance of a claim to another possible derivative
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A derivative from outside, its estimated error, where it comes from, and, at a kink, the
-    derivatives from both sides.
+    """Derivative from outside, with its estimated error and its source.
+
+    At a kink it has the derivatives from both sides.
     """
 
     value: float
     error: float
     scale: float = 0.0
-    variation: float = 0.0  # the largest difference quotient to one side
-    flat: bool = False  # nothing moved
-    # nothing moved, at a value that is exactly 0: no rounding of it hides a slope
+    variation: float = 0.0  # largest difference quotient on one side
+    flat: bool = False  # the function moved at no step
+    # Flat at a value of exactly 0, where rounding cannot hide a slope.
     zero: bool = False
     sides: tuple[float, float] | None = None
-    others: tuple[float, ...] = ()  # what finer scales say, none of them for sure
+    others: tuple[float, ...] = ()  # what finer scales suggest, none of it certain
     source: str = "differences"
 
     def verdict(self, said: float, rtol: float, atol: float, largest: float = 0.0) -> Verdict:
-        """The verdict on a claimed derivative, which is an entry of a gradient with this largest
-        one.
+        """Return the verdict on a claimed derivative.
+
+        The claim is an entry of a gradient whose largest entry is ``largest``.
         """
         if not math.isfinite(self.value):
             return Verdict.UNDETERMINED
@@ -111,18 +116,18 @@ class _Sample(NamedTuple):
     step: float
     up: float
     down: float
-    size: float  # of what is rounded
-    noise: float  # what neighbouring floats differ by
+    size: float  # magnitude of the terms that are rounded
+    noise: float  # how far results at neighbouring floats differ
 
 
-@np.errstate(all="ignore")  # outside of the domain, differences are not numbers
+@np.errstate(all="ignore")  # differences outside the domain are not numbers
 def slope(
     function: Callable[[float], Sequence[float]],
     x: float,
     epsilon: float,
     widest: float | None = None,
 ) -> Slope:
-    """The derivative at 0 of a sum of terms, as a function of the step away from ``x``.
+    """Return the derivative at 0 of a sum of terms, as a function of the step away from ``x``.
 
     A ``widest`` step makes the only scale there is.
     """
@@ -138,7 +143,7 @@ def slope(
     if not lively:
         return min(found, key=lambda s: s.error, default=Slope(math.nan, math.inf))
     best = min(lively, key=lambda s: s.error)
-    # a plain, with something far off that moves
+    # Flat around the point; only something far off moves.
     if found[-1].flat and best.error > _CREDIBLE * abs(best.value):
         plain = next(i for i in range(len(found)) if all(s.flat for s in found[i:]))
         if found[plain].scale >= _WIDE * found[0].scale:
@@ -182,9 +187,7 @@ def _contradicts(fine: Slope, coarse: Slope) -> bool:
 
 
 def _confirms(one: Slope, other: Slope) -> bool:
-    """Return whether two scales agree on a slope, without any kink, to more digits than are asked
-    for.
-    """
+    """Return whether two scales agree on a slope without a kink, to more digits than needed."""
     sure = min(one.error, other.error) <= _PLENTY * abs(one.value) and one.error <= _SURE * abs(
         one.value
     )
@@ -201,7 +204,7 @@ def _confirms(one: Slope, other: Slope) -> bool:
 def _same_kink(one: Slope, other: Slope) -> bool:
     if one.sides is None or other.sides is None:
         return False
-    jump = abs(one.sides[1] - one.sides[0])  # a side may be zero, to rounding
+    jump = abs(one.sides[1] - one.sides[0])  # a side may be zero up to rounding
     return bool(np.allclose(one.sides, other.sides, rtol=_SEEN, atol=_SEEN * jump))
 
 
@@ -213,10 +216,10 @@ class _Line:
     ) -> None:
         self.function, self.x, self.epsilon = function, x, epsilon
         self.base = self._terms(0.0)
-        self.moves = np.zeros(self.base.shape, bool)  # the terms that depend on the step
+        self.moves = np.zeros(self.base.shape, bool)  # terms that depend on the step
         self.samples: list[_Sample] = []
         again = [self._terms(0.0) - self.base for _ in range(2)]
-        # of a function that is not the same twice
+        # Noise of a function that differs from call to call.
         self.noise = 4 * max(float(np.abs(part).sum()) for part in again)
 
     def _terms(self, step: float) -> np.ndarray:
@@ -282,9 +285,7 @@ class _Line:
         return _limit(central, 2)
 
     def with_noise(self, found: Slope) -> Slope:
-        """The same with the error that the function's own rounding makes, as finer steps
-        show it.
-        """
+        """Add the error of the function's own rounding, as finer steps show it."""
         finer = [s for s in self.samples if s.step < _FINE * found.scale and s.size]
         left = [abs(s.up - s.down - 2 * found.value * s.step) / s.size for s in finer]
         rows = [
@@ -297,8 +298,10 @@ class _Line:
 
 
 def _smooth(rows: Sequence[_Sample]) -> list[_Sample]:
-    """The same with noise that chance has not hidden: that of neighbours, and all that is lost when
-    the function stops moving.
+    """Correct the noise of samples that chance has hidden.
+
+    A sample gets the noise of its neighbours. Where the function stops moving, it gets all that is
+    lost there.
     """
     found: list[_Sample] = []
     for i, row in enumerate(rows):
@@ -316,8 +319,9 @@ def _smooth(rows: Sequence[_Sample]) -> list[_Sample]:
 
 
 def _limit(sequence: Sequence[tuple[float, float]], power: int) -> tuple[float, float]:
-    """The limit of values at shrinking steps, whose error is a series in odd or even powers of the
-    step; and its own error.
+    """Return the limit of values at shrinking steps, and its error.
+
+    The error of the values is a series in odd or even powers of the step.
     """
     table: list[list[float]] = []
     best, error = math.nan, math.inf
@@ -341,7 +345,7 @@ def _limit(sequence: Sequence[tuple[float, float]], power: int) -> tuple[float, 
 # -- Claims held to such slopes ------------------------------------------------------------------
 
 
-_MOST = 2_000  # entries that are differentiated one by one; beyond, a sample of them
+_MOST = 2_000  # most entries that are differentiated one by one; of more, a sample is
 
 
 def by_differences(
@@ -353,14 +357,17 @@ def by_differences(
     atol: float,
     widest: float | None = None,
 ) -> VariableCheck:
-    """The verdict on a claimed gradient by one of the arrays of a function's arguments."""
+    """Return the verdict on a claimed gradient by one array of a function's arguments."""
     return hold_claims(claimed, lambda i: derivative(subject, name, seeds, i, widest), rtol, atol)
 
 
 def hold_claims(
     claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float
 ) -> VariableCheck:
-    """The verdict on claimed derivatives, each held to its estimate; of very many, a sample."""
+    """Return the verdict on claimed derivatives, each compared with its estimate.
+
+    If there are very many, a sample of them is compared.
+    """
     size = claimed.size
     entries: Sequence[int] = range(size)
     if size > _MOST:
@@ -393,7 +400,10 @@ def hold_claims(
 def derivative(
     subject: Subject, name: str, seeds: Seeds, i: int, widest: float | None = None
 ) -> Slope:
-    """The derivative by one entry; a ``widest`` step makes the only scale of differences."""
+    """Return the derivative by one entry.
+
+    A ``widest`` step makes the only scale of differences.
+    """
     array = subject.floats[name]
     epsilon = epsilon_of(array.dtype)
 
@@ -413,11 +423,11 @@ def _move_entry(array: np.ndarray, i: int, step: float) -> np.ndarray:
 # of one number, the step.
 
 
-JVP = "jvp"  # what the step is called, and so the verdict on the derivative by it
+JVP = "jvp"  # name of the step, and so of the derivative with respect to it
 
 
 def along(subject: Subject, directions: Floats) -> Subject:
-    """The function of the step along directions, at 0."""
+    """Return the function of the step along directions, at 0."""
 
     def move(step: Any) -> Make:
         def make(name: str, value: Any, numbers: Any) -> Any:
@@ -438,10 +448,10 @@ def along(subject: Subject, directions: Floats) -> Subject:
 
 
 def claimed_jvps(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
-    """Return what a JVP that somebody wrote gives for directions: it takes the arguments, then a
-    tangent for each that it is by.
+    """Return the results of a JVP that somebody wrote, for directions.
 
-    Raises ArgumentError for what has not the form of the function's result.
+    It takes the arguments, then a tangent for each argument that it is by. Raises ArgumentError for
+    results that do not have the form of the function's.
     """
     given = subject.copies()
     tangents = [
@@ -459,8 +469,9 @@ def claimed_jvps(subject: Subject, jvp: Callable[..., Any], directions: Floats) 
 
 
 def contract(parts: list[np.ndarray], seeds: Seeds) -> Floats:
-    """A JVP times a seed, which is the derivative by the step of the result's sum with this
-    seed.
+    """Contract a JVP with a seed.
+
+    This is the derivative, by the step, of the result's sum with this seed.
     """
     total = sum(float((part * seed).sum()) for part, seed in zip(parts, seeds, strict=True))
     return {JVP: np.asarray(total, np.result_type(*parts))}
@@ -479,8 +490,10 @@ _ASIDE = 1e-3
 
 
 def is_of_symmetric(subject: Subject, name: str) -> bool:
-    """Return whether an argument is a symmetric matrix of which the function ignores the entries
-    above or below the diagonal, or demands it.
+    """Return whether the function takes an argument as a symmetric matrix.
+
+    The argument is one, and the function ignores the entries above or below its diagonal, or
+    demands a symmetric matrix.
     """
     matrix = subject.floats[name]
     if (
@@ -502,12 +515,12 @@ def is_of_symmetric(subject: Subject, name: str) -> bool:
 
 
 def symmetrize_slopes(slopes: np.ndarray) -> np.ndarray:
-    """The slopes along symmetric directions, shared evenly by both entries."""
+    """Return the slopes along symmetric directions, shared evenly by both entries."""
     return np.asarray((slopes + slopes.T) / 2)
 
 
 def symmetrizing(name: str, make: Make) -> Make:
-    """Makes of a matrix its symmetric part before the function sees it."""
+    """Wrap ``make`` so that the function sees a matrix's symmetric part."""
 
     def make_symmetric(which: str, value: Any, numbers: Any) -> Any:
         found = make(which, value, numbers)

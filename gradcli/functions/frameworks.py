@@ -1,8 +1,9 @@
-"""Gradients as frameworks compute them: the backward of a function of PyTorch's, JAX's or
-autograd's, custom rules and kernels in it.
+"""Gradients as frameworks compute them.
 
-A framework is imported when it is asked for, and runs on the processor, in the precision of the
-values.
+They come from the backward of a function of PyTorch's, JAX's or autograd's, with its custom rules
+and kernels.
+
+A framework is imported on request, and runs on the CPU, in the precision of the values.
 """
 
 from __future__ import annotations
@@ -108,8 +109,9 @@ def _requires_grad(part: Any) -> bool:
 
 @contextmanager
 def _doubles() -> Iterator[None]:
-    """While it lasts, JAX computes in the precision of the values, which else would be halved; the
-    setting is the whole process's.
+    """Let JAX compute in the precision of the values within the context.
+
+    JAX would halve the precision otherwise. The setting is the whole process's.
     """
     config = import_module("jax").config
     before = config.jax_enable_x64
@@ -136,7 +138,7 @@ def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
 
     if along is None:
         found = gradients(numbers)
-    else:  # backward twice: a custom rule for the backward pass says nothing of the forward one
+    else:  # reverse over reverse: a custom backward rule says nothing about a forward pass
         _, pull = jax.vjp(gradients, numbers)
         (found,) = pull(_like_floats(subject, along))
     return {name: np.asarray(part) for name, part in found.items()}

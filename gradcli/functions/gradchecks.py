@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from gradcli.functions.tracing.exact import Exact
     from gradcli.functions.truth import Truth
 
-_ATOL, _RTOL = 1e-5, 1e-3  # PyTorch's, of which a caller may give only one
-_NEARBY = 1e-3  # of an entry: how far points nearby are moved
-_SURE = 1e-12  # relative: how far off a right gradient may be beyond rounding
-_MOST_ROWS = 64  # of a Jacobian, one of which is named where their sum is wrong
+_ATOL, _RTOL = 1e-5, 1e-3  # PyTorch's defaults, for whichever the caller leaves out
+_NEARBY = 1e-3  # relative distance to nearby points
+_SURE = 1e-12  # relative error that a right gradient may have beyond rounding
+_MOST_ROWS = 64  # most rows of a Jacobian to search for the wrong one when their sum is wrong
 
 
 class GradcheckError(RuntimeError):
@@ -68,9 +68,9 @@ def gradcheck(
 def gradgradcheck(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any
 ) -> bool:
-    """Return the same for second derivatives:
+    """Return whether second derivatives are right.
 
-    `gradcheck` of the gradient of func with respect to inputs and seeds.
+    This is `gradcheck` of the gradient of func with respect to inputs and seeds.
 
     grad_outputs  the seeds; None for random ones
     options       those of `gradcheck`
@@ -164,18 +164,18 @@ class _Function:
         self.arrays = {
             name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)
         }
-        # which raises if shapes or dtypes are others beside the point
+        # Raises if shapes or dtypes differ at a nearby point.
         self.at({i: self.arguments[i].array * (1 - _NEARBY) for i in self.chosen}, self._floats_at)
 
     def subject(self, places: Sequence[int]) -> Subject:
-        """The function of arrays, or of tensors that are traced, which gives some of its floats."""
+        """Return the function of arrays, or of traced tensors, with some of its float results."""
 
         def run(*given: Any) -> list[Any]:
             moved = dict(zip(self.chosen, given, strict=True))
             if isinstance(given[0], Tensor):
                 found = self._floats_at([moved.get(i, x) for i, x in enumerate(self.arguments)])
                 return [found[place] for place in places]
-            # copies, for they may share the memory of what is moved back
+            # Copies, because results may share memory with the arguments, which are moved back.
             copies: list[Any] = self.at(
                 moved, lambda given: [y.array.copy() for y in self._floats_at(given)]
             )
@@ -194,7 +194,7 @@ class _Function:
         return found
 
     def truth(self, y: Tensor, widest: float | None) -> Truth:
-        """The derivatives of one output by the inputs."""
+        """Return the derivatives of one output by the inputs."""
         from gradcli.functions.tracing.exact import OF_TENSORS
         from gradcli.functions.truth import Truth
 
@@ -202,8 +202,10 @@ class _Function:
         return Truth(self.subject([place]), OF_TENSORS, "gradient", 0.0, 0.0, widest)
 
     def at(self, moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
-        """Run it with other entries in some arguments: in the same tensors, which a function may
-        know by other names, too.
+        """Run the function with other entries in some arguments.
+
+        The entries are put into the same tensors, because a function may know these by other names,
+        too.
         """
         given, kept = list(self.arguments), {}
         try:
@@ -222,10 +224,9 @@ class _Function:
     def gradients(
         self, outputs: Sequence[Tensor], cotangents: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
-        """Return the products of cotangents of some results with the Jacobian by the inputs; the
-        graph is kept.
+        """Return the products of some results' cotangents with the Jacobian by the inputs.
 
-        A rule may write into its cotangent, which is a copy.
+        The graph is kept. A rule may write into its cotangent, which is a copy.
         """
         copies = [Tensor(cotangent.copy()) for cotangent in cotangents]
         found = grad(outputs, self.inputs, copies, retain_graph=True, allow_unused=True)
@@ -236,8 +237,9 @@ class _Function:
 
 
 class _Tolerance(NamedTuple):
-    """The errors that a caller allows beyond rounding: how far entries of the Jacobian may be from
-    the truth.
+    """Errors that a caller allows beyond rounding.
+
+    They say how far entries of the Jacobian may be from the truth.
 
     noise   how far gradients of two passes may be apart
     step    the widest one of differences, or None
@@ -252,8 +254,9 @@ class _Tolerance(NamedTuple):
 
 
 def _agrees(exact: Exact, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> bool:
-    """Return whether gradients are plainly those of the reference on whole arrays, which is asked
-    first: it is quick.
+    """Return whether gradients plainly agree with the reference on whole arrays.
+
+    This is asked first because it is quick.
     """
     from gradcli.check.judge import Judge
     from gradcli.reference.algebra import Unsupported
@@ -271,8 +274,9 @@ def _agrees(exact: Exact, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> 
 
 
 def _wrong_derivative(part: VariableCheck) -> str:
-    """Return which derivative is wrong ("" if none is), or cannot be known, for the function has no
-    value beside the point.
+    """Name the derivative that is wrong or cannot be known, or return "".
+
+    It cannot be known if the function has no value near the point.
     """
     worst = part.worst
     if worst is None or (part.verdict is not Verdict.MISMATCH and np.isfinite(worst.reference)):
@@ -302,11 +306,12 @@ def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
 
 
 def _rows_fault(function: _Function, number: int, y: Tensor, tolerance: _Tolerance) -> str | None:
-    """Return what is wrong in the Jacobian's rows of one output, judged by a sum with random
-    weights: a wrong row is orthogonal to none.
+    """Return the fault in the Jacobian's rows of one output, or None.
 
-    What is wrong there, and allowed within some tolerance, is asked for each row, unless a sum of
-    them is enough.
+    They are judged by a sum with random weights: a wrong row is orthogonal to none.
+
+    If the sum is wrong, each row is judged, within the tolerance if there is one, unless a sum of
+    rows is enough.
     """
     shape, truth = y.array.shape, function.truth(y, tolerance.step)
 

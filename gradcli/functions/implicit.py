@@ -1,9 +1,10 @@
-"""Solvers: a function whose value solves an equation has the gradient of the implicit function
-theorem, whatever it does to find it.
+"""Solvers: functions whose values solve an equation.
 
-Where F(x, θ) = 0 the solution moves by dx/dθ = -(∂F/∂x)⁻¹ ∂F/∂θ. So the gradient of <x, y> by θ is
-that of -<λ, F(x, θ)> at a fixed x, with (∂F/∂x)ᵀ λ = y: a gradient of the equation's own function,
-which the same sources decide about.
+Their gradient is that of the implicit function theorem, however they find the solution.
+
+Where F(x, θ) = 0 the solution moves by dx/dθ = -(∂F/∂x)⁻¹ ∂F/∂θ. Therefore the gradient of <x, y>
+by θ is that of -<λ, F(x, θ)> at a fixed x, with (∂F/∂x)ᵀ λ = y. This is a gradient of the
+equation's own function, which the same sources decide about.
 """
 
 from __future__ import annotations
@@ -27,19 +28,20 @@ from gradcli.report.verdicts import Check, VariableCheck, Verdict
 RESIDUAL, FIXED_POINT = "residual", "fixed point"
 THEOREM = "the implicit function theorem, by "
 SOLUTION = "the solution"
-_SINGULAR = 1e13  # the condition number from which the solution is no function of the arguments
-_MOST = 1_000  # unknowns
+_SINGULAR = 1e13  # from this condition number on, the solution is no function of the arguments
+_MOST = 1_000  # most unknowns
 
 
 def check_solution(
     subject: Subject, equation: Callable[..., Any], solves: str, trace: Callable[[Subject], Exact | None],
     truth_of: Callable[[Subject], Any], directions: list[Seeds], claims: list[Floats], rtol: float,
 ) -> list[Check]:  # fmt: skip
-    """The verdicts on gradients of the solution of an equation times seeds: those on gradients of
-    the residual at a fixed solution.
+    """Return the verdicts on gradients of an equation's solution times seeds.
 
-    The solution that the function has found is made better by a step of Newton's. Raises
-    ArgumentError for an equation of another shape, EvaluationError for a singular one.
+    They are the verdicts on gradients of the residual at a fixed solution.
+
+    The solution that the function has found is improved by a Newton step. Raises ArgumentError for
+    an equation of another shape, EvaluationError for a singular one.
     """
     if len(subject.value) != 1:
         raise ArgumentError(
@@ -71,7 +73,7 @@ def check_solution(
         )
         open_ = VariableCheck(Verdict.UNDETERMINED, reason=f"the equation is not solved: {off}")
         return [Check(Verdict.UNDETERMINED, dict.fromkeys(claims[0], open_), reason=open_.reason)]
-    # what the solution is off by, and what rounding makes of the multipliers
+    # How far off the solution is, and the rounding error of the multipliers.
     epsilon = max(
         [float(np.finfo(float).eps), *(epsilon_of(part.dtype) for part in claims[0].values())]
     )
@@ -93,7 +95,7 @@ def _largest(x: np.ndarray) -> float:
 
 
 def _at(subject: Subject, residual: Callable[..., Any], solution: np.ndarray) -> Subject:
-    """The residual as a function of the solution."""
+    """Return the residual as a function of the solution."""
     arguments: Mapping[str, Any] = {SOLUTION: np.asarray(solution), **subject.arguments}
     return Subject(residual, arguments, [SOLUTION], subject.make)
 
@@ -114,7 +116,7 @@ def _solution(jacobian: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np.ndarray:
-    """The derivative of the residual by the solution: of its trace, or by differences."""
+    """Return the derivative of the residual by the solution, from its trace or by differences."""
     size = residual.value[0].size
     found, rows = trace(residual), []
     for row in np.eye(size):
@@ -139,13 +141,14 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
 ADJOINT = "adjoint"
 UNITS = "unit vectors"
 _FACTORS = (2.5, -1.25)
-# relative: by how much a linear function may be off being one, which solvers within are
+# Relative: how far from linear an operator may be, because of solvers inside it.
 _LINEAR = 1e-6
 
 
 def adjoint_said(subject: Subject, adjoint: Callable[..., Any], seeds: Seeds) -> Floats:
-    """Return what an adjoint that somebody wrote gives for vectors, and for the arguments that the
-    function is not linear in.
+    """Return the answer of an adjoint that somebody wrote to vectors.
+
+    It also takes the arguments that the function is not linear in.
     """
     others = [value for name, value in subject.copies().items() if name not in subject.wrt]
     return claims_in(
@@ -179,8 +182,9 @@ def refuse_nonlinear(subject: Subject, state: int) -> None:
 def by_units(
     subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float
 ) -> VariableCheck:
-    """The verdict on the adjoint's answer to seeds, by the answers of the function to unit
-    vectors.
+    """Return the verdict on the adjoint's answer to seeds.
+
+    It is decided by the function's answers to unit vectors.
     """
     nothing = {other: np.zeros_like(x) for other, x in subject.floats.items()}
     epsilon = max(epsilon_of(x.dtype) for x in subject.floats.values())

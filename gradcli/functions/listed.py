@@ -75,7 +75,10 @@ class ListedCase:
         return outcome
 
     def _load(self, path: str, folder: Path) -> Any:
-        """A function, whose modules may import others of the folder while they are imported."""
+        """Load a function.
+
+        While its modules are imported, they may import others of the folder.
+        """
         sys.path.insert(0, str(folder))
         try:
             return load_function(path, folder, interrupts=False)

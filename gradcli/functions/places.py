@@ -39,8 +39,9 @@ def is_own(path: str) -> bool:
 
 @cache
 def is_theirs(path: str) -> bool:
-    """Return whether a file is code that is asked about: neither gradcli's, nor Python's, nor that
-    of a library that is traced.
+    """Return whether a file is the user's code.
+
+    Such a file is neither gradcli's, nor Python's, nor that of a library that is traced.
     """
     if path.startswith(("<frozen", "<string>", "<__array_function__", _OWN)):
         return False
@@ -66,8 +67,10 @@ def _folders() -> Iterator[str]:
 
 
 def best_known_place(paths: Sequence[str]) -> int | None:
-    """Return which of the files of a stack, innermost last, the user knows best: one of theirs, of
-    no installed package if there is one.
+    """Return the index of the file in a stack that the user knows best.
+
+    It is the user's code, of no installed package if possible. The innermost file is last in the
+    stack.
     """
     theirs = [i for i, path in enumerate(paths) if is_theirs(path)]
     return next(
@@ -77,7 +80,7 @@ def best_known_place(paths: Sequence[str]) -> int | None:
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame of theirs of those that run."""
+    """Return the innermost running frame of the user's code."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_theirs(frame.f_code.co_filename):
         frame = frame.f_back
@@ -85,9 +88,7 @@ def user_frame() -> FrameType | None:
 
 
 class Place(NamedTuple):
-    """A line of a file, and, where they are known, the bytes of it between which an expression
-    stands.
-    """
+    """Line of a file, with the span of an expression in bytes where it is known."""
 
     path: str
     line: int
@@ -112,12 +113,13 @@ def place_of(frame: FrameType) -> Place | None:
 
 
 def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
-    """Return where an instruction stands, of which the line is known, and the rest if Python has
-    kept it.
+    """Return where an instruction stands, given its line.
+
+    The span is included if Python has kept it.
     """
     if not linecache.getline(code.co_filename, line).strip():
         return None
-    # an instruction has two bytes
+    # An instruction takes two bytes.
     first, last, begin, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     span = (begin, end) if first == last == line and begin is not None and end is not None else None
     return Place(code.co_filename, line, span)
@@ -125,11 +127,13 @@ def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
 
 @lru_cache(maxsize=4096)
 def name_called(code: CodeType, instruction: int) -> str | None:
-    """The last part of the name that an instruction calls; None where the source does not say.
+    """Return the last part of the name that an instruction calls.
 
-    Compiled code that is called there has no frame of its own: whatever it calls on seems to be
-    called by the instruction, too. It may take for an array what is none without looking, and
-    crash.
+    Gives None where the source does not say.
+
+    Compiled code that is called there has no frame of its own. Its calls therefore seem to be made
+    by the instruction, too. Such code may take a value for an array without looking, and crash if
+    it is none.
     """
     span = next(islice(code.co_positions(), instruction // 2, None), None)
     for node in _nodes(code.co_filename):
@@ -150,8 +154,9 @@ def name_called(code: CodeType, instruction: int) -> str | None:
 
 @lru_cache(maxsize=4096)
 def condition_at(place: Place) -> Place | None:
-    """The comparison, or else the condition, that the expression at a place is part of; None if it
-    is part of none.
+    """Return the comparison, or else the condition, that contains the expression at a place.
+
+    Gives None if it is part of neither.
     """
     around = _around(place)
     tests = [test for node in around for test in _tests(node) if test in around]
@@ -168,8 +173,9 @@ def condition_at(place: Place) -> Place | None:
 
 @lru_cache(maxsize=4096)
 def is_dropped(place: Place) -> bool:
-    """Return whether the expression at a place is part of a statement whose value nobody takes: a
-    call that prints, say.
+    """Return whether the expression at a place is part of a statement whose value is dropped.
+
+    A call that prints is an example.
     """
     return any(isinstance(node, ast.Expr) for node in _around(place))
 
@@ -183,9 +189,7 @@ def _tests(node: ast.stmt | ast.expr) -> list[ast.expr]:
 
 
 def _around(place: Place) -> list[ast.stmt | ast.expr]:
-    """The statements and expressions of the source that hold the one at a place, the outermost
-    first.
-    """
+    """Return the statements and expressions around the one at a place, the outermost first."""
     if place.span is None:
         return []
     begin, end = (place.line, place.span[0]), (place.line, place.span[1])

@@ -1,5 +1,7 @@
-"""Many points: arguments drawn anew in the domain of a function, and the smallest and roundest at
-which its gradient is wrong.
+"""Checks at many points.
+
+Arguments are drawn anew in the domain of a function. The smallest and roundest arguments are found
+at which its gradient is wrong.
 """
 
 from __future__ import annotations
@@ -15,23 +17,25 @@ from gradcli.report.verdicts import Check, Verdict
 from gradcli.tensors.core.dtypes import as_numbers
 
 Arguments = Mapping[str, Any]
-# the verdict at some arguments, and the function's value there
+# Returns the verdict at some arguments and the function's value there.
 Ask = Callable[[Arguments], tuple[Check, Any]]
-_OUTSIDE = 10  # points outside of the domain that are passed over, for each that is asked for
-_MOST = 40  # cases that are tried
+_OUTSIDE = 10  # most points outside the domain that are skipped for each point wanted
+_MOST = 40  # most cases that are tried
 _DECIMALS = (0, 1, 2)
 
 
 def gravest(
     draw: Callable[[int], Arguments], ask: Ask, points: int
 ) -> tuple[Arguments, Check, Any]:
-    """The gravest verdict at so many points of the domain, drawn one after the other; the first
-    mismatch, and then the smallest like it.
+    """Return the gravest verdict at several points of the domain, drawn one after the other.
 
-    A point at which the function raises, or has no finite value, is outside of its domain, and it
-    is asked elsewhere: at another that is made of what was drawn, or drawn anew. Raises NoValue if
-    all are outside, and at once whatever else is wrong: a gradient that raises where the function
-    does not, or has another shape.
+    The first mismatch ends the search. The smallest arguments with such a mismatch are then
+    returned.
+
+    A point at which the function raises, or has no finite value, is outside of its domain. Another
+    point is then tried, which is made from the draw or drawn anew. Raises NoValue if all points are
+    outside. Any other error is raised at once: a gradient that raises where the function does not,
+    or that has another shape.
     """
     found: list[tuple[Arguments, Check, Any]] = []
     why, asked = "it has no finite value", 0
@@ -61,10 +65,10 @@ def gravest(
 
 
 def _around(draw: Callable[[int], Arguments], number: int) -> Iterator[Arguments]:
-    """A point, and others where a function may be defined that is not there: of positive numbers,
-    of small ones, of those above 1.
+    """Yield a point, and others where a function may be defined that is undefined there.
 
-    They are such as might have been drawn: no number is outside of the range of those that are.
+    The others are made of positive numbers, of small ones, and of those above 1. All might have
+    been drawn: no number is outside of the range of the draws.
     """
     drawn = draw(number)
     yield drawn
@@ -87,7 +91,7 @@ def _around(draw: Callable[[int], Arguments], number: int) -> Iterator[Arguments
             yield {**drawn, **moved}
 
 
-_DRAWS = 9  # by which the range of what is drawn is known
+_DRAWS = 9  # draws, including the point itself; the others give the range
 _ELSEWHERE: tuple[Callable[[Any], Any], ...] = (
     abs,
     lambda x: x / 10,
@@ -108,8 +112,9 @@ def _reduce(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
 
 
 def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Arguments:
-    """Arguments at which a gradient is wrong, as small and as round as can be found; these
-    themselves, if none are.
+    """Return the smallest and roundest arguments found at which a gradient is wrong.
+
+    If no smaller ones are found, the given arguments are returned.
     """
     tries = 0
     found, better = arguments, True
@@ -153,7 +158,7 @@ def _rounder(arguments: Arguments) -> Iterator[Arguments]:
         if is_number(value):
             for decimals in _DECIMALS:
                 array = np.asarray(value)
-                # no negative zeros
+                # Adding 0.0 removes negative zeros.
                 rounded = (np.round(array.astype(float), decimals) + 0.0).astype(array.dtype)
                 if not np.array_equal(rounded, value):
                     yield {

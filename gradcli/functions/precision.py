@@ -1,19 +1,20 @@
-"""Gradients by code of few bits: how far its rounding explains them to be off, propagated through
-the traced function.
+"""Errors of gradients that rounding in code of few bits explains.
 
-The arguments are taken as they are, exactly; the derivative there is exact; and what the code may
-be off by is computed, not chosen: the roundings of every step of function and gradient in the
-code's precision, by stochastic arithmetic.
+They are propagated through the traced function.
+
+The arguments are taken exactly as they are, and the derivative there is exact. The possible error
+of the code is computed, not chosen: it is made of the roundings of every step of function and
+gradient in the code's precision, by stochastic arithmetic.
 
 Every result is moved by as much as its own rounding may move it, up or down at random, entry by
-entry, on top of what the operands were moved (D. S. Parker, Monte Carlo Arithmetic, 1997). How far
-a gradient gets in several passes tells how far code of that precision may be off, of whatever order
-its steps are, with their correlations, which bounds that are carried along forget; so few bits have
-one.
+entry, on top of the moves of its operands (D. S. Parker, Monte Carlo Arithmetic, 1997). The
+farthest move of a gradient in several passes tells how far code of that precision may be off,
+whatever the order of its steps. It includes the correlations of the steps, which bounds that are
+carried along forget. In this way even few bits have a bound.
 
 A sum of n terms in one precision is moved by the square root of n times the rounding of its terms'
-sum of magnitudes: roundings of partial sums are independent enough for that to hold but with tiny
-probability (N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41, 2019).
+sum of magnitudes. Roundings of partial sums are independent enough for that to hold except with
+tiny probability (N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41, 2019).
 """
 
 from __future__ import annotations
@@ -43,14 +44,15 @@ from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
 PASSES = 16
-FACTOR = 2  # times the farthest of the passes
+FACTOR = 2  # factor on the largest deviation in any pass
 _SINGLE = 2.0**-24
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format of floats: its name, its unit roundoff, the least of its normal numbers and the
-    largest of all.
+    """Format of floats.
+
+    It has a name, a unit roundoff, the smallest normal number and the largest number.
 
     accumulates  whether sums of 16 bits round each partial sum to these, as loops in Python do
     """
@@ -72,13 +74,14 @@ class Moved(Carried):
         self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
 
     def is_zero(self) -> bool:
-        # what is zero by luck is moved, too
+        # A value that is zero by chance has still moved.
         return not np.any(self.value) and not np.any(self.moved)
 
 
 class Stochastic(Arithmetic):
-    """Floats of a format, of which each operation rounds once; functions, and sums that do not
-    accumulate, compute in float32 inside.
+    """Arithmetic on floats of a format, each operation of which rounds once.
+
+    Functions, and sums that do not accumulate, compute in float32 inside.
     """
 
     def __init__(self, kind: Format) -> None:
@@ -108,8 +111,9 @@ class Stochastic(Arithmetic):
         return found + self.unit * np.abs(out)
 
     def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """Return what is lost beneath the normal numbers: of 16 bits by the result alone, since
-        what is inside of an operation has more.
+        """Return the error of results below the normal numbers.
+
+        In 16 bits it depends on the result alone, since the inside of an operation has more bits.
         """
         return (
             np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0)
@@ -118,13 +122,13 @@ class Stochastic(Arithmetic):
         )
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        # each operation of its definition rounds
+        # Each operation of the definition rounds by itself.
         if self.narrow and op.definition is not None and not op.elementwise and not op.public:
             return op.definition(*operands, **static)
         values = [o.value if isinstance(o, Moved) else o for o in operands]
         out = op.forward(*values, **static)
         noise = self._own_rounding(op, out, values, static)
-        # what is near a limit may be decided otherwise
+        # A comparison near its threshold may turn out either way.
         decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"
         there = op.forward(*map(self._apart if decides else self._move, operands), **static)
         if isinstance(out, tuple):
@@ -186,7 +190,7 @@ class _Passing(Domain[Moved]):
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
         unit = self.arithmetic.unit
-        # unless the format has it
+        # Zero if the format can represent the constant.
         off = unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
         return self.arithmetic._round(value, value, off if np.any(off) else None)
 
@@ -220,7 +224,7 @@ def reaches(
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
     targets, forwards = set(wrt.values()), list[dict[Expr, Any]]()
     with np.errstate(all="ignore"):
-        for number in range(PASSES):  # each of which draws the same at any time
+        for number in range(PASSES):  # each draws the same numbers every time
             arithmetic.random = np.random.default_rng(number)
             table = interpret(order, _Passing(leaves, arithmetic))
             forwards = [*forwards[-1:], table | _read_back(order, needed, table)]
@@ -255,8 +259,9 @@ def _terms(
     wrt: Mapping[str, Expr],
     values: Mapping[Expr, Any],
 ) -> dict[str, np.ndarray]:
-    """The sizes of what the entries of gradients are sums of: the root of the mean square, where
-    all terms have signs at random.
+    """Return the sizes of the terms whose sums are the entries of gradients.
+
+    A size is the root mean square of the sum when all terms have random signs.
     """
     squares = {name: np.zeros(x.shape) for name, x in wrt.items()}
     for number in range(PASSES):
@@ -281,7 +286,7 @@ def _terms(
 
 
 def _without_rounding(x: Any) -> Any:
-    """The value of a number, or of several results, without rounding."""
+    """Return the value of a number, or of several results, without rounding."""
     return (
         tuple(map(_without_rounding, x))
         if isinstance(x, tuple)
@@ -292,7 +297,10 @@ def _without_rounding(x: Any) -> Any:
 
 
 def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
-    """A contribution, or one to several results, each entry with one of both signs."""
+    """Give each entry of a contribution a random sign.
+
+    The contribution may be one to several results.
+    """
     if isinstance(x, tuple):
         signed = type(x)(_signed_at_random(part, random) for part in x)
         vars(signed).update(vars(x))
@@ -307,11 +315,13 @@ def _gradients(
     forwards: Sequence[Mapping[Expr, Any]],
     arithmetic: Stochastic,
 ) -> dict[Expr, Any]:
-    """Return the gradients of one sweep backwards, of which each rule reads one of the forward
-    passes.
+    """Return the gradients of one backward sweep.
 
-    What a rule reads need not be what went on: kernels go on with more bits than they keep, as
-    PyTorch's normalisations do with the mean, and gradients that people write make it anew.
+    Each rule reads one of the forward passes.
+
+    The values that a rule reads need not be those that were passed on. Kernels pass on more bits
+    than they keep, as PyTorch's normalisations do with the mean, and gradients that people write
+    compute the values anew.
     """
 
     def parts_of(node: Expr, wanted: tuple[bool, ...], cotangent: Any) -> Sequence[Any]:
@@ -330,8 +340,9 @@ def _sweep(
     seed: Any,
     parts_of: Callable[..., Sequence[Any]],
 ) -> dict[Expr, Any]:
-    """Return what reaches some nodes in a sweep from the last one, by what nodes hand to their
-    operands.
+    """Return the adjoints that reach some nodes in a sweep from the last node.
+
+    ``parts_of`` gives the cotangents that a node passes to its operands.
     """
     found: dict[Expr, Any] = {}
 
@@ -348,8 +359,9 @@ def _sweep(
 def _read_back(
     order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]
 ) -> dict[Expr, Moved]:
-    """Return the values, moved further, that code takes from what was made of them and rounded: 1 -
-    y*y from y = tanh(x).
+    """Return the values, moved further, that code recovers from their rounded results.
+
+    An example is 1 - y*y from y = tanh(x).
     """
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
@@ -368,7 +380,8 @@ def _read_back(
         shift = np.where(
             np.equal(slope, 0), 0.0, made.own / np.where(np.equal(slope, 0), 1.0, slope)
         )
-        # derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
+        # Shifts are taken logarithmically: derivatives fall like exponentials, and the error of 1 -
+        # y*y is linear in that of y.
         shift = np.sign(shift) * np.log1p(np.abs(shift))
         shifts[x] = plus(shifts.get(x), np.where(np.isfinite(shift), shift, 0.0))
     return {
@@ -381,7 +394,7 @@ def _read_back(
 
 
 def format_of(kind: np.dtype[Any]) -> Format:
-    """The format of a dtype of floats."""
+    """Return the format of a dtype of floats."""
     limits = dtypes.limits(kind)
     return Format(
         dtypes.of_numpy(kind).name,
@@ -392,15 +405,16 @@ def format_of(kind: np.dtype[Any]) -> Format:
 
 
 _FLOAT32 = format_of(np.dtype(np.float32))
-# with its rounding, and the range of float64
+# The rounding of float32 with the range of float64.
 _WIDE_FLOAT32 = replace(format_of(np.dtype(np.float64)), name="float32", unit=_FLOAT32.unit)
-_BOUNDED = {"bfloat16": "float16"}  # of the formats that NumPy has no type for
-_WIDE = 0.5  # of the gradient's length: a claim within more may be anything
+_BOUNDED = {"bfloat16": "float16"}  # stand-ins for formats that NumPy lacks
+_WIDE = 0.5  # share of the gradient's length: if rounding explains more, a claim may be anything
 
 
 class Room(NamedTuple):
-    """Distance by which rounding in a format explains each entry of a gradient to be off, and the
-    right gradient.
+    """Distance that rounding in a format explains for each entry of a gradient.
+
+    The right gradient comes with it.
     """
 
     kind: Format
@@ -473,8 +487,9 @@ def room_at_zeros(
 
 
 def epsilon_of(kind: np.dtype[Any]) -> float:
-    """The distance from 1 to the next number of a dtype of floats; that of whole numbers and truths
-    is none.
+    """Return the distance from 1 to the next number of a dtype of floats.
+
+    It is 0 for whole numbers and truths.
     """
     return float(dtypes.limits(kind).eps) if kind.kind in dtypes.FLOATS else 0.0
 
@@ -482,11 +497,12 @@ def epsilon_of(kind: np.dtype[Any]) -> float:
 def precision_of(
     subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None
 ) -> Format | None:
-    """The format with the fewest digits among those of arguments, results, claims and of what the
-    function computes; None for float64.
+    """Return the format with the fewest digits, or None for float64.
 
-    And whether sums of 16 bits round their partial sums to these: what people write may, frameworks
-    add up in float32.
+    The formats are those of arguments, results, claims and the values that the function computes.
+
+    The result also says whether sums of 16 bits round their partial sums to 16 bits. Code that
+    people write may do that, while frameworks add up in float32.
     """
     kinds = {x.dtype for x in (*subject.floats.values(), *subject.value, *claims)} | set(inside)
     narrow = [kind for kind in kinds if kind.kind in dtypes.FLOATS and kind.itemsize < 8]
@@ -498,8 +514,9 @@ def precision_of(
 
 
 def widen(subject: Subject) -> Subject:
-    """The same function at the same arguments in float64, which all floats of fewer bits are among;
-    itself if it is in float64.
+    """Return the same function at the same arguments in float64.
+
+    All floats of fewer bits are among those of float64. A function in float64 is returned itself.
     """
     if all(x.dtype.itemsize == 8 for x in subject.floats.values()):
         return subject

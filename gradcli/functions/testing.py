@@ -84,7 +84,7 @@ def check_gradient(
     parameters: Any = None,
     forward: bool = False,
 ) -> Check:
-    """The verdict on the gradient of a function, or on its JVP or adjoint.
+    """Return the verdict on the gradient of a function, or on its JVP or adjoint.
 
     gradient      what somebody wrote: one array for each name of ``wrt``, or a dictionary of these;
                   that of a function of several results takes a seed after the arguments, or gives
@@ -125,11 +125,11 @@ def assert_gradient(
     gradient: Callable[..., Any] | None = None,
     **options: Unpack[Options],
 ) -> None:
-    """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right:
+    """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right.
 
-    `check_gradient` with its options.
+    The check is `check_gradient` with its options.
     """
-    __tracebackhide__ = True  # pytest shows the line that asks
+    __tracebackhide__ = True  # makes pytest show the caller's line
     given = _ALL.bind_partial(function, gradient, **options)
     given.apply_defaults()
     named = given.arguments
@@ -146,11 +146,12 @@ def assert_gradient(
 def gradient_test(
     gradient: Callable[..., Any] | None = None, **options: Unpack[Options]
 ) -> Callable[[Callable[..., Any]], Callable[[], None]]:
-    """A decorator that makes of a function the test that its gradient is right:
+    """Return a decorator that turns a function into the test that its gradient is right.
 
-    `assert_gradient` with these options.
+    The test is `assert_gradient` with these options.
 
-    pytest has the seed of what is drawn (``random_state``) in its name: ``test_loss[seed 0]``.
+    pytest shows the seed of the random draws (``random_state``) in the test's name:
+    ``test_loss[seed 0]``.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[[], None]:
@@ -174,8 +175,9 @@ _ALL = signature(check_gradient)
 
 
 def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, Asked]:
-    """The verdict, the arguments that it is about, and what was asked: all options of
-    `check_gradient` by their names.
+    """Return the verdict, the arguments that it is about, and the question.
+
+    ``given`` has all options of `check_gradient` by their names.
     """
     by, order, at, wrt, points = (
         given["by"],
@@ -222,7 +224,7 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
 
 
 def _draw(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
-    """The arguments of a point."""
+    """Draw the arguments of a point."""
     calculator, random = Programs().fresh(state), np.random.default_rng(state)
     found = {}
     for name, value in at.items():
@@ -236,7 +238,7 @@ def _draw(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
 
 
 def _numbers(value: Any) -> Any:
-    """A list of numbers is an array; all else is as it was given."""
+    """Convert a list of numbers to an array, and leave anything else as it is."""
     if (
         isinstance(value, list)
         and value
@@ -244,7 +246,7 @@ def _numbers(value: Any) -> Any:
     ):
         try:
             return np.array(value)
-        except ValueError:  # of different lengths
+        except ValueError:  # rows of different lengths
             return value
     return value
 

@@ -26,8 +26,8 @@ from gradcli.graph.nodes import reachable
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 _NO_VALUE = "the function has no finite value here"
-# entries of a claim that are looked at from both sides, where it does not fit the branch that was
-# taken
+# Most entries of a claim that are checked from both sides where the claim does not fit the branch
+# that was taken.
 _FEW = 64
 
 
@@ -48,11 +48,11 @@ class Truth:
     widest: float | None = None
 
     def __post_init__(self) -> None:
-        self.held: dict[str, None] = {}  # where the code says that a value is a constant
+        self.held: dict[str, None] = {}  # where the code declares a value to be a constant
         self.exact = trace_subject(self.subject, self.by, self.held)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
-        """The verdict on a gradient of the result's sum with these seeds."""
+        """Return the verdict on a gradient of the result's sum with these seeds."""
         has_formula = self.exact is not None and not all(
             node.is_constant for node in self.exact.results
         )
@@ -61,7 +61,7 @@ class Truth:
             found = {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
         if found is None:
             found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
-            if self.held:  # which differences do not hold
+            if self.held:  # differences do not hold these values constant
                 found = {name: _open(part) for name, part in found.items()}
         told = self._reason()
         for name, part in found.items():
@@ -79,7 +79,7 @@ class Truth:
                 and claims[name].size <= _FEW
                 and (self._decisions() or self._has_ties)
             ):
-                # the point may be where a branch begins, or where what is sorted has two orders
+                # The point may lie where a branch begins, or where sorted values are tied.
                 beside = self._differences(name, seeds, claims[name])
                 found[name] = beside if beside.verdict is Verdict.KINK else part
         worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
@@ -96,8 +96,9 @@ class Truth:
     def _on_other_ways(
         self, found: dict[str, VariableCheck], seeds: Seeds, claims: Claims
     ) -> dict[str, VariableCheck]:
-        """The verdicts with what is right on a branch in Python that rounding decides against,
-        which is not wrong.
+        """Excuse claims that are right on a branch in Python that rounding decides against.
+
+        Such claims are not wrong, and the verdict on them is ill-conditioned.
         """
         if self.exact is None or all(
             part.verdict is not Verdict.MISMATCH for part in found.values()
@@ -123,7 +124,7 @@ class Truth:
         found = by_differences(self._wide, name, seeds, said, rtol, self.atol, self.widest)
         if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
             return found
-        # it may compute in few bits, whatever it is given
+        # The function may compute in few bits even when it is given float64.
         own = by_differences(self.subject, name, seeds, said, rtol, self.atol)
         return found if own.verdict is Verdict.UNDETERMINED else own
 
@@ -132,8 +133,9 @@ class Truth:
         return in_float64(self.subject)
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
-        """Return whether a gradient by a symmetric matrix is right along the directions in which it
-        stays one.
+        """Return whether a gradient by a symmetric matrix is right along symmetric directions.
+
+        In these directions the matrix stays symmetric.
         """
         subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
         truth = replace(self, subject=subject)
@@ -149,8 +151,9 @@ class Truth:
 
     @cached_property
     def _has_ties(self) -> bool:
-        """Return whether what is chosen among whole arrays is chosen among equal entries; sums
-        choose none.
+        """Presence of equal entries among those that whole-array operations choose from.
+
+        Sums choose none.
         """
         if self.exact is None:
             return False
@@ -180,7 +183,9 @@ class Truth:
 
 
 def trace_subject(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
-    """A function as a graph, if it can be traced: in float64, unless it takes fewer bits alone.
+    """Return a function as a graph, if it can be traced.
+
+    It is traced in float64, unless it takes only fewer bits.
 
     held  is told where the code declares values to be constants
     """
@@ -190,11 +195,12 @@ def trace_subject(subject: Subject, by: str | None, held: dict[str, None]) -> Ex
 
 
 def in_float64(subject: Subject) -> Subject:
-    """The function at the same arguments in float64, where it takes them: its differences have
-    digits.
+    """Return the function at the same arguments in float64, where it takes them.
+
+    Its differences then have digits.
     """
     wide = widen(subject)
-    with suppress(Exception):  # of whatever kind: a function of few bits alone
+    with suppress(Exception):  # a function for narrow floats only may raise anything
         if [(x.shape, str(x.dtype)) for x in wide.value] == [
             (x.shape, "float64") for x in subject.value
         ]:
@@ -203,8 +209,9 @@ def in_float64(subject: Subject) -> Subject:
 
 
 def _open(part: VariableCheck) -> VariableCheck:
-    """Return what differences say of a function that holds some values constant: nothing against a
-    claim.
+    """Weaken the verdict of differences on a function that holds some values constant.
+
+    Differences say nothing against a claim about such a function.
     """
     if part.verdict is not Verdict.MISMATCH:
         return part

@@ -1,15 +1,17 @@
-"""Zero times infinity on the way back: which zeros are zero all around the point, and what vanishes
+"""Zero times infinity in the backward sweep.
+
+The product depends on which zeros are zero all around the point, and on which factor vanishes
 faster than the other grows.
 
 The sweep multiplies cotangents by partials. Where one factor is 0 and the other infinite, the
-product tells nothing (NaN). If the zero stays zero around the point, as that of a branch not taken,
-of an operation that is flat there or of a factor that does not depend on the variable, nothing
-flows back. If it is zero at the point only, the product tends to 0 where the zero is of higher
-order than the infinity (``x*sqrt(x)``); otherwise it stays NaN (``sqrt(x)**2``, whose derivative is
+product tells nothing (NaN). Nothing flows back if the zero stays zero around the point, like that
+of a branch not taken, of an operation that is flat there, or of a factor that does not depend on
+the variable. If it is zero at the point only, the product tends to 0 where the zero is of higher
+order than the infinity (``x*sqrt(x)``). Otherwise it stays NaN (``sqrt(x)**2``, whose derivative is
 1, or ``cos(sqrt(x))``, where it is -1/2).
 
-So the sweep runs first with plain products. Only where that gives NaN, it runs again on `Germ`
-objects, once for each variable.
+The sweep therefore runs first with plain products. Only where that gives NaN, it runs again on
+`Germ` objects, once for each variable.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from gradcli.ops.spec import Carrier, Op
 
 _ALWAYS = math.inf  # the order of a zero that stays zero
 _SMALLEST, _LARGEST = np.finfo(float).smallest_subnormal, np.finfo(float).max
-_FAR_OUT = 1e4  # where a function that has not vanished does so like a power
+_FAR_OUT = 1e4  # a function that is not 0 out here vanishes no faster than a power
 _FAST = 1e9  # the order of what vanishes faster than any power
 _NUDGE = 1e-3
 
@@ -54,7 +56,7 @@ class Germ(Operand):
     """
 
     __slots__ = ("far", "order", "still_", "value")
-    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+    __array_ufunc__ = None  # makes NumPy scalars and arrays leave mixed operators to this class
 
     def __init__(self, value: Any, still: Any, order: Any = None, far: Any = False) -> None:
         self.value, self.still_, self.order, self.far = (
@@ -133,7 +135,10 @@ class Near(dict[Any, Any]):
 
 
 def _parts(operands: Sequence[Any], values: tuple[Any, ...]) -> tuple[Germ, ...]:
-    """The germs of several results, of which nothing is known but whether they move."""
+    """Return the germs of several results.
+
+    Nothing is known of them but whether they move.
+    """
     still = all(o is None or _all_still(o) for o in operands)
     return tuple(Germ.still(part) if still else Germ.unknown(part) for part in values)
 
@@ -145,13 +150,13 @@ def _all_still(operand: Any) -> bool:
 
 
 def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    """The germ of an operation's result, whose value at the point is known."""
+    """Return the germ of an operation's result, whose value at the point is known."""
     if op is mul:
         x, y = operands
         never = (x.order == _ALWAYS) | (y.order == _ALWAYS)
         with np.errstate(invalid="ignore"):
             order = np.where(never, _ALWAYS, x.order + y.order)
-        # an infinity that is none does not outgrow a zero
+        # An infinity that is mere overflow does not outgrow a zero.
         outgrown = (
             sum(
                 (floats(a.value) == 0) & np.isinf(floats(b.value)) & b.far
@@ -172,7 +177,7 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         for x, y in (
             operands,
             operands[::-1],
-        ):  # an infinity outweighs a product that is finite, though not known
+        ):  # infinity outweighs a product that is finite but unknown
             value = replace_where(
                 value,
                 np.isinf(floats(x.value)) & np.isnan(floats(y.value)) & (y.order == 0),
@@ -205,8 +210,9 @@ def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value
 
 
 def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
-    """Return which entries of a result are 0 or infinite because floats end: they are so beside the
-    point, too.
+    """Return which entries of a result are 0 or infinite only because floats end.
+
+    They are 0 or infinite near the point, too.
     """
     # a difference of zero is no underflow
     ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(floats(value))
@@ -214,7 +220,7 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
         return False
     if any(
         operand is None for operand in operands
-    ):  # an operation with one of them left out is never asked beside the point
+    ):  # an operation with an operand left out is never evaluated beside the point
         return False
     for operand in operands:
         inside = np.isfinite(operand.value) & (operand.value != 0)
@@ -232,7 +238,7 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
 def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> list[Any]:
     """For each operand, where the result does not move with it."""
     if op.kind == "flat":
-        # but for a zero that is a jump, such as the sign of 0 and not the trunc of 0
+        # Except for a zero that is a jump, as for the sign of 0 but not for the trunc of 0.
         if len(operands) == 1 and not any(kink.where(0.0, **static) for kink in op.kinks):
             return [True]
         jumps = [
@@ -254,7 +260,7 @@ def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value:
 
 
 def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
-    """The order of a result that is 0 or infinite, where it follows from those of the operands."""
+    """Return the order of a result that is 0 or infinite, where it follows from the operands'."""
     if op.degree is not None:
         return op.degree * operands[0].order
     if (
@@ -267,10 +273,10 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
         with np.errstate(all="ignore"):
             vanished = np.equal(op.forward(np.copysign(_FAR_OUT, floats(x.value)), **static), 0)
         if np.any(vanished):
-            # at a pole, but not where a logarithm ends
+            # Where the operand has a pole, but not where a logarithm ends.
             return np.where((floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan)
         slope = floats(op.partials[0](value, x.value, **static))
-        # a zero such as that of sin
+        # A simple zero, such as that of sin.
         simple = (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)
         return np.where(simple, x.order, np.nan)
     with np.errstate(invalid="ignore"):
@@ -288,8 +294,9 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
 
 
 def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    """An operation on whole arrays: what it is made of is known of those that move and sum
-    entries.
+    """Return the germ of an operation on whole arrays.
+
+    Its facts are known for operations that move and sum entries.
     """
     if not op.linear or any(isinstance(o, tuple) for o in operands):
         return Germ.unknown(value)
@@ -300,7 +307,7 @@ def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], v
     still = carry([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
     if op.ulps:
         return Germ(value, still)
-    # entries are moved, and not changed
+    # Entries are moved and not changed, and their facts move along.
     far = carry([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
     return Germ(value, still, carry([None if o is None else o.order for o in operands]), far)
 
@@ -308,8 +315,9 @@ def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], v
 def _germ_of_product(
     op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
 ) -> Germ:
-    """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the
-    others do.
+    """Return the germ of products of entries, or of sums of them.
+
+    A product with a zero that stays is itself such a zero, whatever the other factors do.
     """
     alive = [(o.order != _ALWAYS).astype(float) for o in operands]
     never = np.equal(op.forward(*alive, **static), 0)
@@ -336,7 +344,7 @@ def orders(value: Any, still: Any) -> Any:
 
 
 def floats(value: Any) -> Any:
-    """A value as floats that are zero, infinite and NaN where it is."""
+    """Return a value as floats that are zero, infinite and NaN where the value is."""
     array = value.array if hasattr(value, "array") else np.asarray(value)
     if array.dtype != object:
         return array
@@ -344,7 +352,7 @@ def floats(value: Any) -> Any:
 
 
 def _like(v: Any) -> float:
-    """A float that is zero only where v is, and infinite only where v is."""
+    """Return a float that is zero only where v is, and infinite only where v is."""
     found = float(v)
     if found == 0 and v != 0:
         return math.copysign(_SMALLEST, v)
@@ -352,9 +360,7 @@ def _like(v: Any) -> float:
 
 
 def replace_where(value: Any, mask: np.ndarray, other: Any) -> Any:
-    """A value with the entries of another where the mask says so; with zeros, if there is
-    no other.
-    """
+    """Replace the masked entries of a value by those of another, or by zeros without another."""
     if not mask.any():
         return value
     if hasattr(value, "array"):
@@ -365,8 +371,8 @@ def replace_where(value: Any, mask: np.ndarray, other: Any) -> Any:
     return np.where(mask, zeros if other is None else other, value)[()]
 
 
-_MOST = 40_000  # nodes that are looked at for all variables: some seconds
-_ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself
+_MOST = 40_000  # most nodes visited for all variables together, which takes some seconds
+_ONE_BY_ONE = 64  # most open entries of a variable that are decided one by one
 
 
 def gradients(
@@ -389,7 +395,7 @@ def gradients(
             near = [node for node in order if node in moved]
             left -= len(near)
             if left < 0:
-                break  # what is open stays so
+                break  # what is still open stays NaN
             if decided is not None:
                 decided.append(x)
             found[x] = _decide_adjoint(near, seeds, x, value_of, part, np.isnan(floats(part)))
@@ -411,10 +417,8 @@ def _decide_adjoint(
     part: Any,
     open_: np.ndarray,
 ) -> Any:
-    """The adjoint of x, where ``open_`` says which of its entries are NaN."""
-    moving = [
-        np.ones(x.shape, bool)
-    ]  # all entries at once, and then those that are still open, one by one
+    """Return the adjoint of x, where ``open_`` says which of its entries are NaN."""
+    moving = [np.ones(x.shape, bool)]  # all entries at once, then those still open one by one
     while moving:
         mask = moving.pop()
         found = _sweep(order, seeds, x, value_of, mask)
@@ -435,8 +439,9 @@ def _only(shape: Any, place: np.ndarray) -> np.ndarray:
 def _sweep(
     order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, moving: np.ndarray
 ) -> Germ:
-    """The adjoint of x on germs, for a point some of whose entries move; the order is of what
-    depends on x.
+    """Return the adjoint of x on germs, for a point some of whose entries move.
+
+    ``order`` has the nodes that depend on x.
     """
     value = value_of(x)
     near = np.where(

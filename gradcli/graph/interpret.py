@@ -51,11 +51,14 @@ class Domain(ABC, Generic[V]):
 
     @abstractmethod
     def constant(self, node: Expr) -> V:
-        """A number or an array that stands in the text."""
+        """Return a number or an array that stands in the text."""
 
     @abstractmethod
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        """An operation on operands that are known; None stands for one that was left out."""
+        """Return an operation on operands that are known.
+
+        None stands for an operand that was left out.
+        """
 
     def part(self, node: Expr, whole: Any, place: int) -> V:
         """One result of an operation that has several."""
@@ -63,24 +66,27 @@ class Domain(ABC, Generic[V]):
         return found
 
     def alias(self, node: Expr, x: V) -> V:
-        """A value under a name and an identity of its own."""
+        """Return a value under a name and an identity of its own."""
         return x
 
     def detach(self, node: Expr, x: V) -> V:
-        """A value through which no derivative flows."""
+        """Return a value through which no derivative flows."""
         return x
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> V:
-        """A derivative inside of an expression: what the engine's rules have expanded it to, or
-        what is made of its definition.
+        """Return a derivative inside of an expression.
+
+        It is the expansion by the engine's rules, or what a domain makes of the derivative's
+        definition.
         """
         found: V = table[node.operand]
         return found
 
 
 class Reached(Domain[Any]):
-    """Values of the nodes that move with some nodes, or depend on them: None for others, such as
-    constants, and behind `detach`.
+    """Values of the nodes that change with given nodes.
+
+    The value is None for other nodes, such as constants, and behind `detach`.
     """
 
     def leaf(self, node: Expr) -> None:
@@ -127,8 +133,9 @@ def interpret(
 
 
 class Transcription(Domain[V]):
-    """A domain in which operations about the program are operations as any other: where they are
-    written, or taken over.
+    """Domain in which operations about the program are operations like any other.
+
+    Such domains write these operations, or take them over.
     """
 
     def part(self, node: Expr, whole: Any, place: int) -> V:
@@ -149,8 +156,9 @@ class Transcription(Domain[V]):
 
 
 class Rebuilding(Transcription[Expr]):
-    """The same expressions in a graph, with other operations in the place of some: shapes are
-    inferred anew.
+    """The same expressions in a graph, with some operations replaced.
+
+    Shapes are inferred anew.
     """
 
     def __init__(self, graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> None:
@@ -172,14 +180,15 @@ def rebuild(
     graph: Graph,
     operations: Mapping[Op, Op] = NO_OPERATIONS,
 ) -> list[Expr]:
-    """The same expressions over other leaves (or of other operations), in any graph."""
+    """Rebuild the same expressions over other leaves or of other operations, in any graph."""
     done = interpret(reachable(roots), Rebuilding(graph, operations), dict(replace))
     return [done[root] for root in roots]
 
 
 class Unnamed(Rebuilding):
-    """The same expressions without the names that the program gave to parts of them: a formula has
-    none of these.
+    """The same expressions without the names that the program gave to parts of them.
+
+    A formula has no such names.
     """
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
@@ -193,16 +202,16 @@ def forward(
     precision: str = "float64",
     order: Sequence[Expr] | None = None,
 ) -> Values:
-    """The value of every node that the roots depend on, given those of the leaves.
+    """Return the value of every node that the roots depend on, given those of the leaves.
 
-    ``order`` is `reachable` of the roots, where the caller has it. Of the given values, those of
-    its nodes are in the result. Floating-point errors give infinities and NaNs, as in NumPy,
-    without warnings. Raises EvaluationError, with the failing node as ``error.node``, where an
-    operation has no value at all.
+    ``order`` is `reachable` of the roots, where the caller has it. The result includes the given
+    values of its nodes. Floating-point errors give infinities and NaNs, as in NumPy, without
+    warnings. Raises EvaluationError, with the failing node as ``error.node``, where an operation
+    has no value at all.
     """
     table: Values = {}
     given = values.get
-    value_of: Callable[[Any], Any] = table.get  # None for an operand that was left out
+    value_of: Callable[[Any], Any] = table.get  # gives None for an operand that was left out
     dtype = numpy_dtype("float", precision)
     nodes = reachable(roots) if order is None else order
     if nodes and nodes[-1].graph.is_heavy:
@@ -251,7 +260,7 @@ def forward(
 
 
 WITH_GRADIENT = "the statement with its gradient"
-_BACKWARDS = 2  # times the forward pass that a sweep takes
+_BACKWARDS = 2  # cost of a sweep, in forward passes
 
 
 def hold_program(
@@ -260,8 +269,9 @@ def hold_program(
     values: Mapping[Expr, Any],
     wrt: Iterable[Expr] | None = None,
 ) -> None:
-    """Raise LimitError where evaluating nodes, each after its operands, takes more than the limits
-    allow.
+    """Raise LimitError where evaluating nodes takes more than the limits allow.
+
+    Each node comes after its operands.
 
     values  those of the leaves: what the program holds already
     wrt     what the last node is differentiated with respect to, in a sweep that follows; None for
@@ -277,13 +287,16 @@ def hold_program(
 def hold_work(
     limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None, sweeps: int = 1
 ) -> None:
-    """The same for scalar operations alone, of as many sweeps as there are."""
+    """Raise LimitError where evaluating nodes takes more scalar operations than allowed.
+
+    With ``wrt``, those of ``sweeps`` backward sweeps are counted, too.
+    """
     times, what = (1, "the statement") if wrt is None else (1 + _BACKWARDS * sweeps, WITH_GRADIENT)
     limits.check_work(times * sum(map(operations, order)), what)
 
 
 def held_by(values: Iterable[Any]) -> int:
-    """The bytes of memory that arrays take, but for what lies in files."""
+    """Return the bytes of memory that arrays take, without those that lie in files."""
     return sum(
         value.nbytes for value in values if isinstance(value, np.ndarray) and not _in_file(value)
     )
@@ -298,8 +311,9 @@ def _in_file(array: Any) -> bool:
 
 
 def cost_of(node: Expr, of: Callable[[Op, Any, Sequence[Any]], int]) -> int:
-    """Return what a node's operation takes by a function of counting.py: leaves, and parts of
-    results, take nothing.
+    """Return the cost of a node's operation by a function of counting.py.
+
+    Leaves, and parts of results, cost nothing.
     """
     if node.op is None or node.op is output:
         return 0
@@ -312,8 +326,9 @@ def operations(node: Expr) -> int:
 
 
 def scratch_of(node: Expr) -> int:
-    """The bytes that are needed beside operands and result to compute a node, or to carry its
-    adjoint back.
+    """Return the bytes of scratch memory for computing a node, or carrying its adjoint back.
+
+    Operands and result are not counted.
     """
     return ITEM * cost_of(node, workspace_of)
 
@@ -323,12 +338,15 @@ def shapes_of(node: Expr) -> list[Any]:
 
 
 def bytes_of(node: Expr) -> int:
-    """The bytes that NumPy's value of a node takes: none, where it shows entries of another."""
+    """Return the bytes that NumPy's value of a node takes.
+
+    A view of another node's entries takes none.
+    """
     return 0 if _is_view(node) else size_of(node)
 
 
 def size_of(node: Expr) -> int:
-    """The bytes of a node's entries."""
+    """Return the bytes of a node's entries."""
     return ITEM * (math.prod(node.shape) if node.op is None else entries_of(node.op, node.shape))
 
 
@@ -339,13 +357,14 @@ def _is_view(node: Expr) -> bool:
     if op is None or not (op.shares or (op.linear and op.leaves_unchanged)):
         return False
     if any(isinstance(part, StaticArray) for part in node.static.get("index", ())):
-        return False  # entries that are taken one by one
+        return False  # an index array copies its entries one by one
     return op.algebra != "reshaping" or not _is_view(node.operand)
 
 
 def bytes_of_sweep(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
-    """The bytes that a sweep over nodes holds at once: adjoints that are not complete, and what one
-    rule makes.
+    """Return the bytes that a sweep over nodes holds at once.
+
+    They are those of incomplete adjoints, and those that one rule makes.
     """
     needed = dependents(order, wrt)
     live = most = size_of(order[-1])

@@ -43,7 +43,7 @@ class Expr(Operand):
     """A node. ``op`` is None for leaves and constants, whose ``payload`` says what they are."""
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
-    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+    __array_ufunc__ = None  # makes NumPy scalars and arrays leave mixed operators to this class
 
     def __init__(
         self,
@@ -114,21 +114,22 @@ class Graph:
         self.limits = limits
         self._interned: dict[Any, Expr] = {}
         self._last = 0
-        self._most = limits.nodes  # the last index that is allowed
-        self.addressing = False  # whether a value was ever taken for an index
-        self.is_heavy = False  # whether a node was ever made that takes much memory or time
+        self._most = limits.nodes  # last index that is allowed
+        self.addressing = False  # whether a value was ever used as an index
+        self.is_heavy = False  # whether any node takes much memory or time
 
     def mark(self) -> tuple[int, int]:
-        """A moment in the graph's growth, to which `forget_since` goes back."""
+        """Return a mark in the graph's growth, to which `forget_since` goes back."""
         return len(self._interned), self.limits.nodes - (self._most - self._last)
 
     def forget_since(self, mark: tuple[int, int]) -> None:
-        """Let go of the nodes made since then: they live as long as somebody else has them, and are
-        not found again.
+        """Forget the nodes made since a mark.
+
+        They live as long as somebody else has them, and are not found again.
         """
         interned, count = mark
         while len(self._interned) > interned:
-            self._interned.popitem()  # the one made last
+            self._interned.popitem()  # the newest node
         self._most = self._last + self.limits.nodes - count
 
     @property
@@ -160,13 +161,16 @@ class Graph:
         return self._last
 
     def leaf(self, name: str, shape: Shape, kind: str = FLOAT) -> Expr:
-        """A new leaf; leaves are never interned."""
+        """Make a new leaf, which is never interned."""
         if shape and math.prod(shape) > LIGHT:
             self.is_heavy = True
         return Expr(self, None, (), NO_STATIC, shape, kind, Leaf(name))
 
     def constant(self, value: Any) -> Expr:
-        """A constant node: a Python number, boolean or `Constant`, interned; or an array."""
+        """Return a constant node.
+
+        Its value is a Python number, a boolean or a `Constant`, which are interned, or an array.
+        """
         if type(value) is int and (node := self._interned.get((int, value))) is not None:
             return node
         if isinstance(value, np.ndarray) and value.ndim:
@@ -193,7 +197,7 @@ class Graph:
         return node
 
     def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
-        """The node of an operation on nodes (or numbers), made once."""
+        """Return the node of an operation on nodes (or numbers), which is made once."""
         nodes: tuple[Any, ...] = tuple(operands)
         for operand in nodes:
             if type(operand) is not Expr:
@@ -205,7 +209,7 @@ class Graph:
             for operand in nodes:
                 if operand is None or operand.shape or operand.kind != FLOAT:
                     break
-            else:  # numbers alone: by far the most common case, in a third of the time
+            else:  # numbers alone, by far the most common case: this takes a third of the time
                 node = self._interned.get((op, nodes))
                 if node is None:
                     node = self._interned[op, nodes] = Expr(self, op, nodes, NO_STATIC, (), FLOAT)
@@ -235,7 +239,7 @@ class Graph:
         return node
 
     def whole(self, node: Any) -> Any:
-        """A node as whole numbers by which entries are addressed."""
+        """Return a node as whole numbers that address entries."""
         if node is None or node.kind == INT:
             return node
         if (
@@ -288,7 +292,7 @@ class Graph:
             if op.outputs == 1
             else max(map(self.limits.check_shape, shape))
         )
-        # which may take more memory or time than the sizes of its arrays say
+        # May take more memory or time than the sizes of its arrays suggest.
         if op.core_dims is not None:
             self.is_heavy |= hold(self.limits, op, shape, operands)
         elif entries > LIGHT:
@@ -328,7 +332,7 @@ def reachable(roots: Iterable[N]) -> list[N]:
     """All nodes that the roots depend on, each after its operands; also of nodes behind tensors."""
     seen = set(roots)
     nodes = list(seen)
-    for node in nodes:  # which grow
+    for node in nodes:  # grows during the loop
         for operand in node.operands:
             if operand is not None and operand not in seen:
                 seen.add(operand)
@@ -338,7 +342,7 @@ def reachable(roots: Iterable[N]) -> list[N]:
 
 
 def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
-    """Some nodes and those that depend on them, of an order in which operands come first."""
+    """Return the given nodes and those that depend on them, from an order with operands first."""
     found = set(nodes)
     for node in order:
         if not found.isdisjoint(node.operands):
@@ -347,7 +351,7 @@ def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
 
 
 def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:
-    """The NumPy value of a constant node's payload."""
+    """Return the NumPy value of a constant node's payload."""
     if kind != FLOAT:
         return np.asarray(value, np.bool_ if kind == BOOL else np.int64)[()]
     return np.asarray(float(value) if isinstance(value, (Constant, int)) else value, dtype)[()]

@@ -1,10 +1,12 @@
-"""Dependence of each entry of a result on entries of variables: a reading of the graph in sets of
-entries.
+"""Dependence of each entry of a result on entries of variables.
 
-What an operation does with sets is read from its record: entry by entry it unites those of its
-operands, an operation on axes (`Op.axes`) says what it adds up, what moves entries shows where by
-moving their numbers, and of an ``axis`` entries along it mix. Of everything else each entry may
-depend on all. So a pattern is that of the derivative, or has more entries.
+It is a reading of the graph in sets of entries.
+
+The record of an operation says what it does with sets. An elementwise operation unites the sets of
+its operands, entry by entry. An operation on axes (`Op.axes`) says what it adds up. An operation
+that moves entries shows where by moving their numbers. With an ``axis``, the entries along it mix.
+For all other operations each entry may depend on all. Therefore a pattern is that of the
+derivative, or has more entries.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from gradcli.ops.writing import Shape, axes_of
 # the same set.
 
 
-_MOST = 4_000_000  # entries of all unions
+_MOST = 4_000_000  # most entries in all unions together
 
 
 class Pattern(NamedTuple):
@@ -52,7 +54,7 @@ class Pattern(NamedTuple):
 
 
 def pattern_of(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Pattern:
-    """The pattern of places, which may come in any order and more than once."""
+    """Return the pattern of places, which may come in any order and more than once."""
     keys = np.unique(rows * max(shape[1], 1) + columns)
     rows, columns = np.divmod(keys, max(shape[1], 1))
     starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
@@ -60,7 +62,7 @@ def pattern_of(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) ->
 
 
 def symmetric(pattern: Pattern) -> Pattern:
-    """A pattern with the places of its transpose."""
+    """Return a pattern with the places of its transpose added."""
     rows, columns = pattern.rows, pattern.columns
     return pattern_of(
         np.concatenate((rows, columns)), np.concatenate((columns, rows)), pattern.shape
@@ -92,7 +94,10 @@ class Sets:
         return found
 
     def both(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The unions two by two, broadcasting. Of the same two sets there is one."""
+        """Return the unions two by two, broadcasting.
+
+        The same two sets have a single union.
+        """
         known: dict[tuple[int, int], _Set] = {}
 
         def join(one: _Set, other: _Set) -> _Set:
@@ -104,14 +109,14 @@ class Sets:
         return np.asarray(np.frompyfunc(join, 2, 1)(x, y), object)
 
     def along(self, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
-        """The unions along axes, which stay with an extent of 1."""
+        """Return the unions along axes, which stay with an extent of 1."""
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
         return self.gather(
             np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape), x, shape
         )
 
     def gather(self, places: np.ndarray, x: np.ndarray, shape: Shape) -> np.ndarray:
-        """The unions of what comes to each place of an array."""
+        """Return the unions of the sets that come to each place of an array."""
         groups: list[list[_Set]] = [[] for _ in range(math.prod(shape))]
         for place, one in zip(places.ravel().tolist(), x.ravel(), strict=True):
             groups[place].append(one)
@@ -133,8 +138,7 @@ def _array(sets: Iterable[_Set], shape: Shape) -> np.ndarray:
 
 
 class Compression(NamedTuple):
-    """Way in which the entries of a pattern are read from derivatives in as many directions as
-    there are colours.
+    """Way to read the entries of a pattern from derivatives in as many directions as colours.
 
     colors   of the entries of what moves: columns, or rows where derivatives are carried back
     number   how many there are
@@ -149,14 +153,14 @@ class Compression(NamedTuple):
 
 
 def _first_free(taken: int) -> int:
-    """The smallest colour that is not among the bits."""
+    """Return the smallest colour that is not among the bits."""
     return (~taken & (taken + 1)).bit_length() - 1
 
 
 def color_columns(pattern: Pattern) -> np.ndarray:
     """Colours of columns, no two of which meet in a row."""
     rows, starts = pattern.transpose().columns.tolist(), pattern.transpose().starts.tolist()
-    taken = [0] * pattern.shape[0]  # by row
+    taken = [0] * pattern.shape[0]  # colours used in each row, as bits
     colors = np.zeros(pattern.shape[1], int)
     for column in range(pattern.shape[1]):
         own = rows[starts[column] : starts[column + 1]]
@@ -171,13 +175,14 @@ def color_columns(pattern: Pattern) -> np.ndarray:
 
 
 def compress_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
-    """Return whether derivatives are carried back, and how entries are read from them: by columns
-    or by rows, whichever takes fewer colours.
+    """Return whether derivatives are carried back, and how entries are read from them.
+
+    They are read by columns or by rows, whichever takes fewer colours.
     """
     if not pattern.columns.size:
         return False, _none(pattern.shape[1])
     back = pattern.transpose()
-    if 2 * min(_fullest(pattern), _fullest(back)) > min(pattern.shape):  # nothing is to be gained
+    if 2 * min(_fullest(pattern), _fullest(back)) > min(pattern.shape):  # colouring gains nothing
         if pattern.shape[0] < pattern.shape[1]:
             return True, _each(pattern.rows, pattern.columns, pattern.shape[0])
         return False, _each(pattern.columns, pattern.rows, pattern.shape[1])
@@ -190,8 +195,10 @@ def compress_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
 
 
 def compress_hessian(pattern: Pattern) -> Compression:
-    """Return how the entries of a symmetric pattern are read: those of the fullest rows from their
-    own columns, all others from columns that are apart but for these rows.
+    """Return how the entries of a symmetric pattern are read.
+
+    Entries of the fullest rows are read from their own columns. All others are read from columns
+    that are apart when these rows are left out.
     """
     rows, columns, size = pattern.rows, pattern.columns, pattern.shape[0]
     if not columns.size:
@@ -211,7 +218,7 @@ def compress_hessian(pattern: Pattern) -> Compression:
 
 
 def _each(moving: np.ndarray, place: np.ndarray, number: int) -> Compression:
-    """A colour for each column."""
+    """Give each column a colour of its own."""
     return Compression(np.arange(number), number, moving, place)
 
 
@@ -229,13 +236,15 @@ def _count(colors: np.ndarray) -> int:
     return int(colors.max(initial=-1)) + 1
 
 
-# entries that are multiplied in a sum of products: more are taken for a dense product
+# Most entries multiplied in a sum of products; a larger one is treated as dense.
 _PRODUCTS = 4_000_000
 
 
 def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
-    """Return of which entries of variables, one variable after the other, the entries of results
-    may have a derivative.
+    """Return the pattern of derivatives of results by variables.
+
+    It says which entries of the results may have a derivative by which entries of the variables,
+    one variable after the other.
     """
     entries = count()
     table: dict[Expr, Any] = {
@@ -366,11 +375,12 @@ class Along(Arrays):
 
 
 def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | None:
-    """Return where each entry of a result comes from; None where one is more than an entry of an
-    operand.
+    """Return where each entry of a result comes from.
 
-    The places are counted from 1 among the entries of all operands, one after the other, of which
-    each has as many as the list says; 0 stands for zeros.
+    Gives None where an entry is more than an entry of an operand.
+
+    The places are counted from 1 among the entries of all operands, one operand after the other.
+    The list has the number of entries of each. 0 stands for zeros.
     """
     if not op.moves:
         return None
@@ -379,11 +389,13 @@ def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | Non
 
 
 def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
-    """Return to which entry of the result each one of the only operand is added, counted from 1,
-    and 0 for none; None where it is changed.
+    """Return the entry of the result that each entry of the only operand is added to.
 
-    What flows back are the numbers of the result's entries, if it is nothing else; whole numbers in
-    the operand tell.
+    Entries of the result are counted from 1, and 0 stands for none. Gives None where the operand's
+    entries are changed.
+
+    The numbers of the result's entries are carried back, and give the places if nothing else comes
+    back. Whole numbers in the operand then show whether its entries are only added.
     """
     if not op.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
         return None
@@ -398,8 +410,9 @@ def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
 
 
 def known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
-    """Return the whole numbers by which an operation addresses entries; None where a value decides
-    them.
+    """Return the whole numbers by which an operation addresses entries.
+
+    Gives None where a value decides them.
     """
     chosen = [node.operands[place] for place in op.index_places if place < len(node.operands)]
     indices = [index for index in chosen if index is not None]

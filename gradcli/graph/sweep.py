@@ -38,12 +38,15 @@ class Node(Protocol):
 
 
 def itself(node: Any) -> Any:
-    """The table of values that makes the sweep build graphs."""
+    """Return the node itself, as the table of values that makes the sweep build graphs."""
     return node
 
 
 def varied_nodes(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
-    """The nodes through which a derivative flows to one of ``wrt``, the order being topological."""
+    """Return the nodes through which a derivative flows to one of ``wrt``.
+
+    The order is topological.
+    """
     needed = set(wrt)
     for node in order:
         op = node.op
@@ -59,8 +62,9 @@ def varied_nodes(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
 
 
 def grad_nodes(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
-    """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also
-    where the derivative is always zero.
+    """Return the nodes that require a gradient, as PyTorch has it.
+
+    A node does if one of its operands does, also where the derivative is always zero.
     """
     found = set(targets)
     for node in order:
@@ -75,7 +79,7 @@ def grad_nodes(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
 
 
 def useful_nodes(order: Sequence[Any]) -> set[Any]:
-    """The nodes from which a derivative flows to the last one."""
+    """Return the nodes from which a derivative flows to the last one."""
     found: set[Any] = {order[-1]}
     for node in reversed(order):
         op = node.op
@@ -98,7 +102,7 @@ def backward(
     *,
     bare: bool = False,
 ) -> dict[Any, Any]:
-    """The adjoint of every node of ``wrt`` that a seeded node depends on.
+    """Return the adjoint of every node of ``wrt`` that a seeded node depends on.
 
     order     the nodes, each after its operands
     seeds     cotangents of outputs, each of its output's shape
@@ -122,7 +126,7 @@ def backward(
 
     adjoints = {node: seed for node, seed in seeds.items() if node in needed}
     groups = alike(order, needed) if all(hasattr(seed, "join") for seed in seeds.values()) else {}
-    made: dict[Any, Sequence[Any]] = {}  # what nodes pass back whose turn has not come
+    made: dict[Any, Sequence[Any]] = {}  # contributions computed before their nodes' turn
 
     def pull_alike(node: Any, cotangent: Any) -> Sequence[Any]:
         if node in targets or len(groups[node]) == 1:
@@ -142,12 +146,14 @@ def backward(
     return found
 
 
-_MANY = 300  # single numbers from which on it is faster to compute those together that are alike
+_MANY = 300  # from this many single numbers on, computing similar nodes together is faster
 
 
 def alike(order: Sequence[Any], needed: Any = frozenset()) -> dict[Any, list[Any]]:
-    """Return nodes with those of which the same is made, each after what it is made of; none, where
-    there are few nodes, or not only single numbers.
+    """Return nodes with the groups of those that are computed alike.
+
+    Each node comes after its operands. There are no groups where there are few nodes, or not only
+    single numbers.
 
     needed  those to which derivatives flow
     """
@@ -176,8 +182,10 @@ def sweep(
     pull: Callable[[Any, Any], Sequence[Any]],
     cast: Callable[[Any, Any], Any] | None = None,
 ) -> None:
-    """Carry adjoints backwards: what a node passes back to an operand is summed to its shape, and
-    added to what the operand has.
+    """Carry adjoints backwards.
+
+    The cotangent that a node passes back to an operand is summed to the operand's shape, and added
+    to the operand's adjoint.
 
     pull  takes a node and its adjoint, which is complete, and gives what is passed back to each
           operand: None, or nothing at all, for none
@@ -231,7 +239,7 @@ def _is_zero(cotangent: Any) -> bool:
         return all(part is None or _is_zero(part) for part in cotangent)
     if isinstance(cotangent, Carrier):
         return cotangent.is_zero()
-    # mostly, the first entry tells
+    # The first entry usually decides.
     return not (cotangent.size and cotangent.item(0)) and not cotangent.any()
 
 
@@ -275,7 +283,7 @@ def contributions(
 
 
 def scale(cotangent: Any, partial: Any) -> Any:
-    """cotangent * partial as IEEE has it, in the cotangent's precision."""
+    """Multiply a cotangent by a partial as IEEE has it, in the cotangent's precision."""
     kind = type(partial)
     if kind is int and (partial == 1 or partial == -1):
         return cotangent if partial == 1 else -cotangent
@@ -289,14 +297,15 @@ def scale(cotangent: Any, partial: Any) -> Any:
 
 
 def scale_guarded(cotangent: Any, partial: Any) -> Any:
-    """cotangent * partial, where a zero cotangent gives zero; with nothing to do for the partials 1
-    and -1 of sums and differences.
+    """Multiply a cotangent by a partial, where a zero cotangent gives zero.
+
+    The partials 1 and -1 of sums and differences need no product.
     """
     kind = type(partial)
     if kind is _Array:
         if type(cotangent) is _Array and partial.dtype is cotangent.dtype:
             product = cotangent * partial
-            if is_finite(product):  # what `chain` would find, too
+            if is_finite(product):  # `chain` would find the same
                 return product
     elif kind is int or kind is float:
         if kind is int and (partial == 1 or partial == -1):
@@ -312,7 +321,7 @@ def scale_guarded(cotangent: Any, partial: Any) -> Any:
         if math.isfinite(product):
             return product
     elif kind is Expr and partial.is_constant:
-        zeros = np.equal(partial.payload, 0)  # of the program, and so for ever
+        zeros = np.equal(partial.payload, 0)  # a zero in a constant stays zero
         if zeros.any():
             return where(bool(zeros) if zeros.ndim == 0 else zeros, 0.0, chain(cotangent, partial))
     return chain(cotangent, partial)

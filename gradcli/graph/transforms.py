@@ -28,7 +28,7 @@ from gradcli.ops.structure import derivative, to_float
 
 
 def fill_like(node: Expr, value: float) -> Expr:
-    """A number in the shape of a node."""
+    """Return a number in the shape of a node."""
     constant = node.graph.constant(value)
     found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
     return found
@@ -41,8 +41,9 @@ class Tangents(Reached):
         self.motion = Motion()
 
     def times(self, tangent: Expr, partial: Any) -> Any:
-        """tangent * partial, where what does not move around the point stays zero, however large
-        the partial is.
+        """Multiply a tangent by a partial.
+
+        Entries that do not move around the point stay zero, however large the partial is.
         """
         if isinstance(partial, (int, float)):
             if partial == 0:
@@ -53,8 +54,9 @@ class Tangents(Reached):
         return product if moving is True else where(moving, product, 0.0)
 
     def operation(self, node: Expr, op: Op, tangents: list[Any]) -> Any:
-        """The motion of the result of an operation; of several results, each; None if it
-        does not.
+        """Return the motion of an operation's result, or None if it does not move.
+
+        Several results have a motion each.
         """
         operands, static = node.operands, node.static
         if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
@@ -116,11 +118,12 @@ def _transpose_rule(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
 
 
 class Motion:
-    """The entries whose tangents may be other than zero beside the point: a truth for each entry,
-    True for all of them, False for none.
+    """Entries whose tangents may be other than zero near the point.
 
-    It is read from how a tangent is made: of branches that are not taken, of pieces that are flat,
-    of zeros of the program.
+    There is a truth for each entry, True for all of them, or False for none.
+
+    The truths are read from how a tangent is made: from branches that are not taken, pieces that
+    are flat, and zeros of the program.
     """
 
     def __init__(self) -> None:
@@ -175,7 +178,10 @@ class Motion:
 
 
 def _moving_operands(node: Expr) -> Sequence[Expr]:
-    """The operands that tell whether a node moves; none where it may, whatever they do."""
+    """Return the operands that tell whether a node moves.
+
+    There are none where the node may move, whatever its operands do.
+    """
     op = node.op
     operands = node.given_operands
     if op is None or len(operands) < len(node.operands):
@@ -200,7 +206,7 @@ def _nonzero(node: Expr) -> Any:
 
 
 def _as_numbers(part: Any, like: Any) -> Expr:
-    """A truth, which may be one for many entries, as numbers for each."""
+    """Convert a truth, which may be one for many entries, to a number for each entry."""
     if isinstance(part, bool):
         return fill_like(like, float(part))
     numbers: Expr = to_float(part)
@@ -227,7 +233,7 @@ def _join(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
 # Hessian. Each takes and gives nodes, so that they nest to any order.
 
 
-_PER_NODE = 50  # a third derivative has about as many nodes for each of the function
+_PER_NODE = 50  # nodes of a third derivative for each node of the function, roughly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,16 +253,16 @@ class Derivation:
 class Growth(NamedTuple):
     """Way in which a derivative has grown out of those that it is a derivative of."""
 
-    order: int  # how many are inside of one another
-    first: int  # nodes that the innermost went through, as many times as it has rows
-    nodes: int  # that all went through
+    order: int  # how many derivatives are nested
+    first: int  # nodes that the innermost went through, times its rows
+    nodes: int  # nodes that all of them went through
 
     def more(self, nodes: int) -> Growth:
         return self._replace(nodes=self.nodes + nodes)
 
 
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
-    """A derivative expression of the language.
+    """Return a derivative expression of the language.
 
     ``vector`` is the seed, or the tangent of "jvp" and "hvp".
     """
@@ -320,8 +326,9 @@ def _hold_to_limit(graph: Graph, growth: Growth) -> Iterator[None]:
 
 
 def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
-    """The nodes that the function depends on: under a derivative, its definition instead of its
-    expansion.
+    """Return the nodes that the function depends on.
+
+    A derivative depends on its definition instead of its expansion.
     """
     seen: set[Expr] = set()
     stack = [root, *also]
@@ -351,7 +358,10 @@ def ones_like(node: Expr) -> Expr:
 
 
 def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
-    """The vector-Jacobian products of y with a seed of its shape, zeros where y does not depend."""
+    """Return the vector-Jacobian products of y with a seed of its shape.
+
+    They are zeros where y does not depend on a variable.
+    """
     if seed.shape != y.shape:
         raise ShapeError(
             f"the seed has the shape {seed.shape}, the output {y.shape}; they must be the same"
@@ -361,8 +371,9 @@ def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
 
 
 def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
-    """The vector-Jacobian product of y with a seed; without one, with ones: the gradient of the
-    sum.
+    """Return the vector-Jacobian product of y with a seed.
+
+    Without a seed it is that with ones, which is the gradient of the sum.
     """
     if seed is None:
         seed = ones_like(y)
@@ -370,8 +381,9 @@ def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
 
 
 def push_tangents(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
-    """The derivatives of nodes in the direction of tangents, by forward mode, in one walk: zeros
-    for those that do not move.
+    """Return the derivatives of nodes in the direction of tangents, by forward mode.
+
+    One walk computes all of them; nodes that do not change have zeros.
     """
     found = interpret(reachable(outs), Tangents(), dict(tangents))
     return [zeros_like(out) if found[out] is None else found[out] for out in outs]
@@ -388,8 +400,9 @@ def one_hot(index: int, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def jacobian(y: Expr, x: Expr) -> Expr:
-    """All partial derivatives, of shape y.shape + x.shape, by rows or by columns, whichever are
-    fewer.
+    """Return all partial derivatives, of shape y.shape + x.shape.
+
+    They are computed by rows or by columns, whichever are fewer.
     """
     rows, columns = math.prod(y.shape), math.prod(x.shape)
     y.graph.limits.check_derivatives(rows, columns)
@@ -407,10 +420,13 @@ def jacobian(y: Expr, x: Expr) -> Expr:
 
 
 def hessian(y: Expr, x: Expr) -> Expr:
-    """The second derivatives of a scalar y, of shape x.shape + x.shape."""
+    """Return the second derivatives of a scalar y, of shape x.shape + x.shape."""
     return jacobian(grad(y, x), x)
 
 
 def hvp(y: Expr, x: Expr, v: Expr) -> Expr:
-    """The Hessian of a scalar y times v: a Hessian is symmetric, so a VJP of the gradient."""
+    """Return the Hessian of a scalar y times v.
+
+    A Hessian is symmetric, so the product is a VJP of the gradient.
+    """
     return vjp(grad(y, x), [x], v)[0]

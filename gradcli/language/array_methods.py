@@ -1,8 +1,9 @@
-"""Attributes and methods of values that code is full of beside mathematics: sizes, dtypes, copies,
-devices, conversions.
+"""Attributes and methods of values that are not mathematics.
 
-What a program writes to move numbers between devices, to copy them or to lay them out in memory
-changes nothing here.
+They are about sizes, dtypes, copies, devices and conversions.
+
+Code that moves numbers between devices, copies them or lays them out in memory changes nothing
+here.
 """
 
 from __future__ import annotations
@@ -83,8 +84,9 @@ class Entries(Thing):
         )
 
     def _update(self, values: Expr, update: Callable[[Any, Any], Any] | None) -> Expr:
-        """The array with values in the place of what is at the index, or with what an update makes
-        of both.
+        """Return the array with values in the place of the entries at the index.
+
+        With ``update``, they are what it makes of the entries and the values.
 
         Raises ShapeError for an index out of bounds, and for values that do not fit.
         """
@@ -118,7 +120,7 @@ class Entries(Thing):
         return made
 
 
-# What JAX's methods do with what is there and a new value.
+# How each of JAX's update methods combines what is there with a new value; None replaces it.
 _UPDATES: dict[str, Callable[[Any, Any], Any] | None] = {
     "set": None,
     "add": operator.add,
@@ -162,7 +164,10 @@ def _flat(builder: Builder, x: Expr) -> Any:
 
 
 def _backward(builder: Builder, x: Expr, gradient: Any = None) -> Expr:
-    """The number whose gradients names have from now on: x, or its product with a seed."""
+    """Pass back x, or its product with a seed.
+
+    Names have the gradients of this number from now on.
+    """
     if gradient is not None:
         x = sum_(x * detach(builder.value(gradient)))
     if math.prod(x.shape) != 1:
@@ -174,9 +179,10 @@ def _backward(builder: Builder, x: Expr, gradient: Any = None) -> Expr:
 
 
 def _gradient(builder: Builder, x: Expr) -> Expr:
-    """The sum of the gradients by a name, of all that was passed back since it was cleared.
+    """Return the sum of the gradients by a name.
 
-    Raises UnknownNameError where nothing was.
+    They are those of all numbers that were passed back since it was cleared. Raises
+    UnknownNameError where none were.
     """
     scope = builder.scope
     name = next((name for name, leaf in scope.leaves.items() if leaf is x), "")
@@ -226,8 +232,9 @@ def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
 
 
 def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
-    """The number at an index, or the only one; who calls it says whether gradients stop there
-    (reading.py).
+    """Return the number at an index, or the only one.
+
+    The caller says whether gradients stop there (reading.py).
     """
     if not index:
         return item(builder, x)
@@ -241,7 +248,7 @@ def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
 
 def _flatten(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:
     """PyTorch's ``x.flatten(1)``, and NumPy's ``x.flatten('F')``."""
-    if isinstance(start_dim, str):  # NumPy's order
+    if isinstance(start_dim, str):  # an order, as in NumPy
         return result_of(call(builder, "ravel", NUMPY, [x, start_dim], {}))
     given = {
         key: value

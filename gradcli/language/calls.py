@@ -1,5 +1,6 @@
-"""Calling functions: arguments by position and name, as the library whose spelling is used takes
-them.
+"""Calls of functions, with arguments by position and name.
+
+The arguments are taken as the library takes them whose spelling is used.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from gradcli.spelling import words
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 
 
-DERIVATIVES = {  # what they take, and the transformations that they are
+DERIVATIVES = {  # their parameters, and the transformation that each one is
     "grad": ("y, x, seed", "vjp"), "vjp": ("y, x, v|seed", "vjp"), "jvp": ("y, x, v", "jvp"), "jacobian": ("y, x", "jacobian"),
     "hessian": ("y, x", "hessian"), "hvp": ("y, x, v", "hvp"),
 }  # fmt: skip
@@ -72,12 +73,14 @@ def differentiate_primes(result: Expr, parameter: Expr, primes: int) -> Expr:
 def derivative(
     builder: Builder, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]
 ) -> Expansion:
-    """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x),
-    hvp(y, x, v).
+    """Return the expansion of a derivative in an expression.
 
-    The shapes are those of `transforms`: of grad and vjp x's, of jvp y's, of jacobian y's axes and
-    then x's; hessian and hvp need a y of one entry. Raises ArgumentError for other arguments, and
-    where x is no name or has a constant value; ShapeError.
+    The forms are grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x),
+    hessian(y, x) and hvp(y, x, v).
+
+    The shapes are those of `transforms`: x's for grad and vjp, y's for jvp, and y's axes and then
+    x's for jacobian. hessian and hvp need a y of one entry. Raises ArgumentError for other
+    arguments, and where x is not a name or has a constant value. Raises ShapeError.
     """
     parameters, transformation = DERIVATIVES[name]
     function = signature(name, parameters)
@@ -104,8 +107,8 @@ def derivative(
 # methods.
 
 
-# Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is
-# asked first.
+# Attributes and methods in array_methods.py, which is asked first for those that are in the
+# catalogue, too.
 OF_VALUES = words("""
     H all any astype at backward bfloat16 block_until_ready bool byte char conj
     conjugate contiguous copy data device dim double dtype flat flatten float
@@ -151,21 +154,23 @@ def is_method(name: str) -> bool:
 
 @lru_cache(1024)
 def close_to(name: str) -> str | None:
-    """The one name that a program can call which is likely meant by another: kept, as the same
-    mistake often stands in many records.
+    """Return the callable name that is likely meant by another.
+
+    It is cached, as the same mistake often stands in many records.
     """
     return suggestion(name, all_names())
 
 
 def suggest_name(name: str) -> str | None:
-    """The help of an error about a name that is no function, where one is close to it."""
+    """Return the help of an error about a name that is no function, where one is close to it."""
     return did_you_mean(name, all_names())
 
 
 @cache
 def operation(name: str) -> Op | None:
-    """The operation that a function without a prefix is, if it is one of a single array that takes
-    nothing else.
+    """Return the operation that a function without a prefix is.
+
+    The function must be of a single array and take nothing else. Others give None.
     """
     found = lookup(name, NUMPY) or lookup(name, TORCH)
     special = name in ALIASES or name in DERIVATIVES
@@ -192,7 +197,7 @@ def operation(name: str) -> Op | None:
 # -- What to say of a name that has no value, or is no function, where one is wanted -------------
 
 
-# what programs call by names of their own, near to those of functions
+# Names that programs give their own functions, so no similar one is suggested.
 _OF_PROGRAMS = words("model net network module criterion")
 _PAIR = 2
 _NOTES = {
@@ -200,12 +205,12 @@ _NOTES = {
     "T": "the transpose of A is A.T",
 }
 _DEGREES = words("deg degree degrees")
-_LONGEST = 40  # characters of a name that may be several names written together
+_LONGEST = 40  # longest name that may be several names written together, in characters
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
 
 
 def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
-    """The error of a name used where it needs a value."""
+    """Return the error of a name used where it needs a value."""
     name = variable.name
     if name in scope.failed:
         line = scope.failed[name]
@@ -238,14 +243,15 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
 
 
 def _is_function(scope: Scope, name: str) -> bool:
-    """Return whether who writes a name means a function: a letter alone (PyTorch's t) is a variable
-    that was forgotten.
+    """Return whether a name is meant as a function.
+
+    A letter alone (PyTorch's t) is a variable that was forgotten.
     """
     return name in scope.functions or (len(name) > 1 and is_function(name))
 
 
 def two_readings(name: str, parts: list[str]) -> AmbiguousError:
-    """The error of letters written together that are names each."""
+    """Return the error of letters written together that are names each."""
     return AmbiguousError(
         f"'{name}' has two readings",
         help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1",
@@ -253,12 +259,13 @@ def two_readings(name: str, parts: list[str]) -> AmbiguousError:
 
 
 def split_glued(name: str, known: Collection[str]) -> list[str] | None:
-    """The names and constants that a name without a value is written together of, as few as can be;
-    None if it is not.
+    """Split a name without a value into known names and constants, as few as possible.
+
+    Gives None if it is not written together of such names.
     """
     if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
         return None
-    best: list[list[str] | None] = [[]]  # of the first so many letters
+    best: list[list[str] | None] = [[]]  # best split of the first n letters, at index n
     for end in range(1, len(name) + 1):
         parts = [
             (before, name[start:end])
@@ -280,8 +287,10 @@ def split_glued(name: str, known: Collection[str]) -> list[str] | None:
 def unknown_function(
     scope: Scope, name: str, written: Sequence[str] = (), primes: int = 0
 ) -> GradcliError:
-    """The error of calling a name that is no function, on arguments that are written so, or no
-    function of the program, where it has primes.
+    """Return the error of calling a name that is no function.
+
+    ``written`` are its arguments as they are written. With primes, the name is no function of the
+    program.
     """
     if primes and is_function(name):
         message, derivative = "primes are of functions that the program defines", f"{name}(x)"
@@ -309,9 +318,9 @@ def unknown_function(
 
 
 def refuse_neighbours(name: str, written: list[str], arguments: list[Any]) -> None:
-    """Raise for ``diff(x^2, x)``, which is a derivative elsewhere:
+    """Raise ArgumentError for ``diff(x^2, x)``, which is a derivative elsewhere.
 
-    NumPy's is of neighbouring entries, as often as a number says.
+    NumPy's diff is of neighbouring entries, as often as a number says.
     """
     if (
         name not in OF_DERIVATIVES
@@ -336,8 +345,9 @@ def refuse_neighbours(name: str, written: list[str], arguments: list[Any]) -> No
 def refuse_as_factor(
     scope: Scope, left: FreeVariable, right: object, node: Binary, source: Source
 ) -> None:
-    """Raise for ``exp -x``, ``f^2(x)`` of a function f, and ``dy/dx``, which are read in one way
-    here and in another there.
+    """Raise AmbiguousError for ``exp -x``, ``f^2(x)`` of a function f, and ``dy/dx``.
+
+    These are read in one way here and in another elsewhere.
     """
     name, text = left.name, source.text
     if (
@@ -403,7 +413,7 @@ def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
 # are bound to these and to functions.
 
 
-# Methods that no object has here, and what is said of them.
+# Methods that draw at random; objects have none of them here.
 _DRAWN = words("sample rsample sample_n rvs random_state")
 
 
@@ -441,7 +451,10 @@ class Instance(Thing):
     def method(
         self, builder: Builder, method: str, arguments: list[Any], keywords: dict[str, Any]
     ) -> Any:
-        """A method, or the object itself, called; what it gives and raises as `call`."""
+        """Call a method, or the object itself.
+
+        It gives and raises the same as `call`.
+        """
         of, function = self.of, self.of.function(method)
         if function is None:
             raise TypeMismatchError(
@@ -459,18 +472,20 @@ class Instance(Thing):
 
 
 def is_object(result: Any) -> bool:
-    """Return whether a result is bound to a name as it is: an object, a library, or a function of
-    one.
+    """Return whether a result is bound to a name as it is.
+
+    Such results are objects, libraries and functions of libraries.
     """
     kinds = (Module, Thing, Range, Indices, Results, DType, str)
     return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
 
 
 def is_several(result: Any, mentions: bool) -> bool:
-    """Return whether a result is a tuple to which a name may be bound: of values made of names, or
-    of whole numbers, such as a shape.
+    """Return whether a result is a tuple that a name may be bound to.
 
-    A tuple of other numbers is none: they would be values that nothing is differentiated by.
+    Such tuples have values made of names, or whole numbers, as a shape has.
+
+    A tuple of other numbers is refused: nothing would be differentiated by these values.
     """
     if not isinstance(result, tuple) or not result or isinstance(result, DType):
         return False
@@ -480,8 +495,9 @@ def is_several(result: Any, mentions: bool) -> bool:
 
 
 def class_at(path: str) -> Class | None:
-    """The class that a path of a library names, as scipy.stats.gamma and torch.nn.MSELoss do, None
-    where it names none.
+    """Return the class that a path of a library names, or None if it names none.
+
+    Examples are scipy.stats.gamma and torch.nn.MSELoss.
     """
     part, _, name = path.rpartition(".")
     of_stats = part.rpartition(".")[2] == "stats"
@@ -499,11 +515,11 @@ def refuse(name: str, library: str) -> None:
 
 
 def bare(name: str) -> Class | None:
-    """The class that a name without a prefix means, as after an import:
+    """Return the class that a name without a prefix means, as after an import.
 
-    Normal, norm; a letter alone (SciPy's f and t) is a person's own.
+    Examples are Normal and norm. A letter alone (SciPy's f and t) is the user's own name.
 
-    Raises TypeMismatchError as `refuse`.
+    Raises TypeMismatchError as `refuse` does.
     """
     if len(name) == 1:
         return None
@@ -516,7 +532,7 @@ def bare(name: str) -> Class | None:
 def construct(
     builder: Builder, of: Class, arguments: list[Any], keywords: dict[str, Any]
 ) -> Instance:
-    """An object of a class.
+    """Make an object of a class.
 
     Raises ArgumentError for arguments that its constructor does not take, MissingValueError for
     missing values.
@@ -543,8 +559,9 @@ def call(
     keywords: dict[str, Any],
     bare: bool = False,
 ) -> Any:
-    """A function of a library applied to lowered arguments: its result, or the `Expansion` of one
-    that is made of operations.
+    """Apply a function of a library to lowered arguments.
+
+    Returns its result, or the `Expansion` of a function that is made of operations.
 
     ``bare`` is a name without a prefix, for which max and min take several values, too. Raises
     ArgumentError for arguments that the library's function does not take, ShapeError and
@@ -600,7 +617,7 @@ def _rows(argument: Any) -> Any:
 
 
 def _as_ufunc(found: Signature) -> Signature:
-    """A function entry by entry with the keywords that NumPy has for all of them."""
+    """Add the keywords that NumPy has for all elementwise functions to one of them."""
     record = None if found.target in constructors.FUNCTIONS else record_named(found.target)
     if not isinstance(record, Op) or not record.elementwise or record.result != "float":
         return found
@@ -640,8 +657,10 @@ def is_pair(node: Call, nodes: list[Node]) -> bool:
 def call_method(
     builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]
 ) -> Any:
-    """``x.name(...)`` as the library of a method has it: the function of that name with x as its
-    first argument; as `call`.
+    """Call ``x.name(...)`` as the method's library has it.
+
+    The function of that name gets x as its first argument. The call gives and raises the same as
+    `call`.
     """
     name, base = function.name, function.base
     if isinstance(base, Instance):

@@ -1,5 +1,6 @@
-"""Results of lowering as nodes of the graph, or as parameters of the program: numbers, flags,
-indices.
+"""Results of lowering as nodes of the graph, or as parameters of the program.
+
+Parameters are numbers, flags and indices.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Coercion:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.graph = scope.graph
-        # of the last expression, and of the names that it mentions
+        # Those of the last expression and of the names that it mentions.
         self.static_uses: dict[StaticUse, None] = {}
 
     @property
@@ -35,7 +36,9 @@ class Coercion:
         return self.scope.random
 
     def value(self, result: Any, depth: int = 0) -> Expr:
-        """A result as a node: numbers as they are, lists as arrays along a new first axis.
+        """Convert a result to a node.
+
+        Numbers stay as they are, and lists become arrays along a new first axis.
 
         Raises MissingValueError (or AmbiguousError) for a name without a value, TypeMismatchError
         for anything else, ShapeError where the entries of a list differ in shape, LimitError for
@@ -63,8 +66,9 @@ class Coercion:
         return self.value(result)
 
     def whole(self, result: Any, of: Use | None = None) -> Expr:
-        """A result as whole numbers by which entries are addressed; a static use of the names in
-        it. Raises as `value` does.
+        """Convert a result to whole numbers that address entries.
+
+        This is a static use of the names in it. Raises as `value` does.
         """
         node = self.value(result)
         self._note_use(node, WHOLE, _place(of))
@@ -93,10 +97,11 @@ class Coercion:
         return rows
 
     def static(self, result: Any, of: Use | str | None = None) -> Any:
-        """A result as a parameter of the program: integers, tuples, strings, index arrays; not
-        differentiated.
+        """Convert a result to a parameter of the program, which is not differentiated.
 
-        Entries that are whole by construction come as integers. Raises as `value` does,
+        Parameters are integers, tuples, strings and index arrays.
+
+        Entries that are whole by construction become integers. Raises as `value` does,
         EvaluationError where the value cannot be computed, and LimitError for whole numbers beyond
         2**53, which floats do not tell apart.
         """
@@ -131,7 +136,7 @@ class Coercion:
         if node.kind == "int" or self.is_integral(node):
             if np.all(np.abs(raw) <= 2**53):
                 raw = raw.astype(np.int64)
-            elif kind != QUANTITY:  # which may be infinite, too
+            elif kind != QUANTITY:  # a quantity may be infinite, too
                 if not np.all(np.isfinite(raw)):
                     raise ArgumentError("a whole number is wanted here, not one that is not finite")
                 raise LimitError(
@@ -165,8 +170,9 @@ class Coercion:
         return int(value)
 
     def number(self, result: Any, place: str | None) -> float:
-        """A number known beforehand, which decides what entries there are; without a place, that of
-        an operand.
+        """Return a number known beforehand, which decides what entries there are.
+
+        Without a place, it is the number of an operand.
         """
         value = self._static(result, MASK, place)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -176,8 +182,9 @@ class Coercion:
         return value
 
     def literal(self, parameter: str, argument: Any) -> Any:
-        """Return what was written for a parameter that is not read: a plain value where it is one,
-        None for the program's own precision.
+        """Return what was written for a parameter that is not read.
+
+        It is a plain value where possible, and None for the program's own precision.
         """
         if parameter == "dtype":
             kind = dtype_of(argument)
@@ -201,7 +208,10 @@ class Coercion:
         return any(part.is_leaf for part in reachable([*nodes_in(argument)]))
 
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
-        """An operation on nodes; of several results, a tuple."""
+        """Apply an operation to nodes.
+
+        Several results are given as a tuple.
+        """
         node = self.graph.apply(op, operands, {**op.static, **static})
         if op.outputs == 1:
             return node
@@ -218,11 +228,12 @@ def _place(of: Use | str | None) -> str:
 
 
 def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
-    """``base[items]``: of an array as in NumPy, with its shapes; of a tuple one entry, or a slice
-    of it.
+    """Return ``base[items]``.
 
-    Raises ShapeError for an index out of bounds and for too many, TypeMismatchError for what is no
-    index, ArgumentError for a step of 0.
+    An array is indexed as in NumPy, with its shapes. A tuple gives one entry, or a slice of it.
+
+    Raises ShapeError for an index out of bounds and for too many indices, TypeMismatchError for
+    anything that is no index, ArgumentError for a step of 0.
     """
     base = results[node.base.place]
     items = [
@@ -246,8 +257,9 @@ def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
 
 
 def _is_chosen(item: Any) -> bool:
-    """Tell whether an index is one that an operation has chosen, which chooses otherwise beside a
-    tie: that has to stay in the graph.
+    """Tell whether an operation has chosen an index.
+
+    Near a tie the operation chooses otherwise, so the index has to stay in the graph.
     """
     if not isinstance(item, Expr) or item.kind != "int":
         return False
@@ -266,8 +278,9 @@ def _of_tuple(builder: Builder, base: tuple[Any, ...], items: list[Any]) -> Any:
 
 
 def index_of(builder: Builder, items: list[Any]) -> tuple[Any, ...]:
-    """Return what stands between brackets as a static index: whole numbers, slices as tuples,
-    arrays, None and ``...``.
+    """Return the items between brackets as a static index.
+
+    Its parts are whole numbers, slices as tuples, arrays, None and ``...``.
     """
     parts = list(items[0]) if len(items) == 1 and isinstance(items[0], tuple) else items
     return tuple(

@@ -1,10 +1,10 @@
-"""Constructors: arrays of a shape, of evenly spaced numbers, of given entries; conversions; what
-else programs call that is no operation.
+"""Constructors of arrays, conversions, and other calls of programs that are no operations.
 
-Everything is computed in the program's one precision. A conversion to it changes nothing; one to
-whole numbers cuts the fraction off, and no derivative flows through it; one to booleans says what
-is not 0; one to another precision of floats rounds what is known beforehand, and is refused where
-it would round what depends on a name.
+Arrays are made of a shape, of evenly spaced numbers or of given entries. Everything is computed in
+the program's one precision. A conversion to it changes nothing. A conversion to whole numbers cuts
+the fraction off, and no derivative flows through it. A conversion to booleans tells which entries
+are not 0. A conversion to another precision of floats rounds known numbers, and is refused where it
+would round a value that depends on a name.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from gradcli.ops.registry import record_named
 from gradcli.ops.structure import to_float
 from gradcli.spelling import words
 
-_MANY = 2.0**63  # entries: no limit allows as many
+_MANY = 2.0**63  # entries: more than any limit allows
 
 
 def shape_of(
     builder: Builder, *extents: Any, place: str = "an extent of a shape"
 ) -> tuple[int, ...]:
-    """The shape of a constructor: zeros(2, 3), zeros((2, 3)) and zeros([2, 3]) alike."""
+    """Return the shape given to a constructor: zeros(2, 3), zeros((2, 3)) or zeros([2, 3])."""
     parts = [builder.static(e, place) for e in extents]
     if len(parts) == 1 and isinstance(parts[0], (tuple, list, np.ndarray)):
         parts = list(parts[0])
@@ -75,11 +75,12 @@ def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dty
 
 
 def _filler(name: str, value: float) -> Callable[..., Expr]:
-    """Zeros, or ones, of a shape: a whole number or several of them, known beforehand;
-    ArgumentError otherwise.
+    """Return the constructor of zeros, or ones, of a shape.
 
-    A dtype may say what holds anyway: the program's own precision, whole numbers where the entries
-    are; else UnreadArgumentError.
+    The shape is one whole number or several, known beforehand; anything else raises ArgumentError.
+
+    A dtype may only state what holds anyway: the program's own precision, or whole numbers for
+    whole entries. Any other raises UnreadArgumentError.
     """
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
@@ -111,18 +112,19 @@ zeros, ones = _filler("zeros", 0.0), _filler("ones", 1.0)
 
 
 def full(builder: Builder, shape: Any, value: Expr, dtype: Any = None) -> Expr:
-    """An array of a shape whose entries are all a value, which keeps its derivative."""
+    """Make an array of a shape whose entries are all one value, which keeps its derivative."""
     return _spread(builder, "full", value, shape_of(builder, shape), dtype)
 
 
 def full_like(builder: Builder, x: Expr, value: Expr, dtype: Any = None) -> Expr:
-    """An array of the shape of x whose entries are all a value, which keeps its derivative."""
+    """Make an array of the shape of x filled with one value, which keeps its derivative."""
     return _spread(builder, "full_like", value, x.shape, dtype)
 
 
 def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
-    """A matrix of n rows and m columns (n by default) with ones on its k-th diagonal, to the right
-    of the main one.
+    """Make a matrix of n rows and m columns with ones on its k-th diagonal.
+
+    ``m`` is n by default; diagonals are counted to the right of the main one.
     """
     rows, columns = shape_of(builder, n, n if m is None else m)
     builder.graph.limits.check_array((rows, columns))
@@ -135,7 +137,7 @@ def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) 
 
 
 def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
-    """A value or a nested list as an array."""
+    """Make an array of a value or a nested list."""
     return _as_dtype(builder, "array", builder.value(list(x) if isinstance(x, tuple) else x), dtype)
 
 
@@ -165,7 +167,7 @@ def arange(
         along: Expr = builder.value(start) + builder.graph.constant(
             np.arange(count)
         ) * builder.value(step)
-    else:  # of an extent that is none, NumPy may say that it is too large
+    else:  # for no entries, NumPy may still call the extent too large
         along = builder.graph.constant(
             np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by))
         )
@@ -173,14 +175,16 @@ def arange(
 
 
 def _spaced(name: str) -> Callable[..., Any]:
-    """Numbers from start to stop, 50 unless it is said how many, along a new axis, the first by
-    default: evenly spaced, powers of a base (10) with evenly spaced exponents, or of constant
+    """Return the constructor of numbers from start to stop along a new axis.
+
+    There are 50 numbers unless ``num`` says otherwise, and the new axis is the first by default.
+    They are evenly spaced, powers of a base (10) with evenly spaced exponents, or in constant
     ratio.
 
-    With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. They are
-    constants where nothing that they are made of varies. Raises ShapeError for ends that do not
-    broadcast together, ArgumentError for a count that is no whole number and for a constant ratio
-    between two signs, or to 0.
+    With ``endpoint``, stop is the last of them; with ``retstep``, their distance is returned, too.
+    They are constants if nothing that they are made of varies. Raises ShapeError for ends that do
+    not broadcast together, ArgumentError for a count that is not a whole number and for a constant
+    ratio between two signs or to 0.
     """
 
     def make(
@@ -229,8 +233,10 @@ def _spaced(name: str) -> Callable[..., Any]:
 
 
 def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
-    """Random numbers of the program's generator, or of the one that it has seeded; constants, so
-    that nothing is differentiated through them.
+    """Return the constructor of random numbers from the program's generator, or a seeded one.
+
+    The seeded generator is the one that the program has seeded itself. The numbers are constants:
+    nothing is differentiated through them.
     """
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
@@ -265,7 +271,7 @@ def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None)
 
 
 def randperm(builder: Builder, n: Any) -> Expr:
-    """The numbers from 0 to less than n in random order."""
+    """Return the numbers from 0 up to, but without, n in random order."""
     count = builder.integer(n, "'n'")
     if count < 0:
         raise ArgumentError(f"randperm: n must be at least 0, not {count}")
@@ -278,7 +284,7 @@ def randperm(builder: Builder, n: Any) -> Expr:
 
 
 _WHOLE = words("int64 int32 long int")
-_NARROW = words("int16 int8 uint8 short char byte")  # numbers that do not fit wrap around there
+_NARROW = words("int16 int8 uint8 short char byte")  # where numbers that do not fit wrap around
 _BOOLEAN = frozenset({"bool", "bool_"})
 _ROUNDED = {
     "float64": np.float64,
@@ -291,16 +297,16 @@ _DEVICE = re.compile(r"(cpu|cuda|mps|xpu|xla|gpu|tpu)(:\d+)?")
 
 
 def dtype_in(builder: Builder, node: Expr) -> DType:
-    """The dtype that a value has: the program's precision, booleans, or whole numbers."""
+    """Return the dtype of a value: the program's precision, booleans, or whole numbers."""
     return DType(
         "bool" if node.kind == BOOL else "int64" if node.kind == INT else builder.scope.precision
     )
 
 
 def convert(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
-    """A value as one of a dtype.
+    """Convert a value to a dtype.
 
-    Raises UnreadArgumentError for another precision of floats than the program's.
+    Raises UnreadArgumentError for a precision of floats that is not the program's.
     """
     node = builder.value(given)
     name = dtype.name
@@ -324,7 +330,7 @@ def as_boolean(node: Expr) -> Expr:
 
 
 def as_whole(builder: Builder, node: Expr) -> Expr:
-    """The whole numbers towards 0, as constants to every derivative."""
+    """Round to whole numbers towards 0, which are constants for every derivative."""
     if node.kind == INT:
         return node
     if node.kind == BOOL:
@@ -341,8 +347,9 @@ def as_whole(builder: Builder, node: Expr) -> Expr:
 
 
 def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
-    """Floats of a precision: booleans and whole numbers as they are, known numbers rounded
-    to it.
+    """Return a value as floats of a precision.
+
+    Booleans and whole numbers stay as they are; known numbers are rounded to the precision.
     """
     if node.kind != "float":
         return _number(builder, node)
@@ -372,13 +379,14 @@ def _number(builder: Builder, node: Expr) -> Expr:
 
 
 def like(builder: Builder, x: Any, other: Any) -> Any:
-    """A value in the dtype of another: booleans, whole numbers or floats."""
+    """Convert a value to the dtype of another: booleans, whole numbers or floats."""
     return convert(builder, x, dtype_in(builder, builder.value(other)), "this conversion")
 
 
 def is_device(argument: Any) -> bool:
-    """Return whether an argument names where numbers are kept: all are kept in one place, so that
-    moving them changes nothing.
+    """Return whether an argument names the place where numbers are kept.
+
+    All numbers are kept in one place, so moving them changes nothing.
     """
     if isinstance(argument, FreeVariable):
         return argument.name in ("device", "dev", "DEVICE")
@@ -425,7 +433,10 @@ def astype(builder: Builder, x: Any, dtype: Any) -> Any:
 
 
 def known_number(text: str) -> float:
-    """The number that a string is for Python: ``float('-inf')``. Raises TypeMismatchError."""
+    """Return the number that Python makes of a string, as in ``float('-inf')``.
+
+    Raises TypeMismatchError.
+    """
     try:
         return float(text)
     except ValueError:
@@ -439,8 +450,9 @@ def whole_numbers(builder: Builder, array: Any) -> Expr:
 
 
 def indices_by_numpy(builder: Builder, name: str, *given: Any, rows: bool = False) -> Any:
-    """The indices that a function of NumPy's gives: an array for each axis, or, as rows of one
-    matrix, together.
+    """Return the indices that a function of NumPy gives.
+
+    They are an array for each axis, or one matrix if ``rows`` is set.
     """
     try:
         found = getattr(np, name)(*given)
@@ -460,8 +472,9 @@ def mask_of(builder: Builder, x: Any) -> Any:
 
 
 def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
-    """The indices of the entries that are not 0, an array for each axis; as rows of one matrix
-    where they are asked for so.
+    """Return the indices of the entries that are not 0, an array for each axis.
+
+    They are the rows of one matrix if ``as_tuple`` is false.
     """
     if not builder.flag(as_tuple, "'as_tuple'"):
         return nonzero_rows(builder, x)
@@ -469,7 +482,10 @@ def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
 
 
 def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
-    """The same as the rows of a matrix, which has a column for each axis."""
+    """Return the indices of the entries that are not 0, as the rows of a matrix.
+
+    The matrix has a column for each axis.
+    """
     return (
         nonzero(builder, x)
         if builder.flag(as_tuple, "'as_tuple'")
@@ -484,8 +500,9 @@ def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
 
 
 def as_is(builder: Builder, x: Expr) -> Expr:
-    """x itself, as a node: for methods that change no entry of a number in the program's
-    precision.
+    """Return x itself, as a node.
+
+    This serves methods that change no entry of a number in the program's precision.
     """
     return x
 
@@ -501,8 +518,9 @@ def minimum_of(builder: Builder, *values: Any) -> Expr:
 
 
 def einsum(builder: Builder, arguments: Any) -> Any:
-    """Sums of products, in PyTorch's other forms too: the operands as one list, before or after the
-    subscripts.
+    """Compute sums of products, also in PyTorch's other forms.
+
+    There, the operands are one list, before or after the subscripts.
     """
     first, *rest = arguments or (None,)
     if len(rest) == 1 and isinstance(rest[0], str):
@@ -532,15 +550,19 @@ def length(builder: Builder, x: Any) -> Any:
 
 
 def item(builder: Builder, x: Expr) -> Any:
-    """The number in an array of one entry. Raises ShapeError for any other."""
+    """Return the number in an array of one entry.
+
+    Raises ShapeError for any other array.
+    """
     if math.prod(x.shape) != 1:
         raise ShapeError(f"item() needs an array of one entry, not of shape {x.shape}")
     return shapes.reshape(x, shape=()) if x.shape else x
 
 
 def cho_factor(builder: Builder, x: Expr, lower: Any = False) -> Any:
-    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for
-    cho_solve.
+    """Return a Cholesky factor, and whether it is the lower one, for cho_solve.
+
+    This is scipy.linalg.cho_factor.
     """
     return compositions.cho_factor(x, builder.flag(lower, "'lower' of cho_factor"))
 

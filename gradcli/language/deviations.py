@@ -1,5 +1,6 @@
-"""Values with standard deviations: where ``±`` (or ``+/-``) stands in a binding, and what may stand
-behind it.
+"""Values with standard deviations.
+
+This says where ``±`` (or ``+/-``) stands in a binding, and what may follow it.
 """
 
 from __future__ import annotations
@@ -37,17 +38,16 @@ def may_be_measured(value: str) -> bool:
 
 
 def of_data(reference: str) -> tuple[str, str | None]:
-    """The file that ``data.npy ± 0.1`` names, and the text of the standard deviation if there is
-    one.
+    """Return the file that ``data.npy ± 0.1`` names, and the text of its standard deviation.
+
+    The text is None if there is no standard deviation.
     """
     found = _WITH_DATA.match(reference) if has_sign(reference) or "\\pm" in reference else None
     return (reference, None) if found is None else (found[1], found[2])
 
 
 def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: int) -> None:
-    """Raise AmbiguousError for ``5.00(5)`` and ``5.00 +- 0.05``, if they are the whole value of a
-    binding.
-    """
+    """Raise AmbiguousError if a binding's whole value is ``5.00(5)`` or ``5.00 +- 0.05``."""
     if stop - start < 4:
         return
     begin, last = tokens[start].start, tokens[stop - 1]
@@ -70,8 +70,9 @@ def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: i
 
 
 def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] | None:
-    """The places of the tokens of the first sign outside of brackets: where it begins, and where it
-    has ended.
+    """Return the range of tokens of the first sign outside of brackets.
+
+    It is the index where the sign begins and the index after its end.
     """
     for at in outside(tokens, start, stop):
         words = [token.text for token in tokens[at : min(at + 3, stop)]]
@@ -90,9 +91,10 @@ def refuse_sign(source: Source, tokens: Sequence[Token]) -> None:
 
 
 def deviations(given: Any, value: Any, name: str, *, percent: bool = False) -> np.ndarray:
-    """Standard deviations in the shape of a value, which may be given in percent of it.
+    """Return standard deviations in the shape of a value.
 
-    Raises ArgumentError for what are none, ShapeError for another shape.
+    They may be given in percent of the value. Raises ArgumentError for anything that is not a
+    standard deviation, ShapeError for another shape.
     """
     found, shape = np.asarray(np.abs(value) * given / 100 if percent else given), np.shape(value)
     if found.dtype.kind not in "fiu" or not np.all(np.isfinite(found)) or np.any(found < 0):

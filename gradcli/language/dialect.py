@@ -1,10 +1,11 @@
-"""The dialect of a program: for which library its text was written, which decides what methods and
-bare names mean that differ.
+"""Dialect of a program: the library that its text was written for.
 
-A statement's own prefixes decide; else those of the other statements; else import lines; else what
-is asked for (an option, a comment); else methods that only PyTorch's tensors have; else NumPy. What
-nobody asks for is not looked for: the rest of a program is read only when something depends on it,
-and nothing is read ahead from a stream.
+It decides the meaning of methods and bare names that differ between libraries.
+
+A statement's own prefixes decide first. Then come the prefixes of the other statements, import
+lines, the request of an option or a comment, and methods that only PyTorch's tensors have. The
+default is NumPy. The dialect is only looked for when it is needed: the rest of a program is read
+only when something depends on it, and nothing is read ahead from a stream.
 """
 
 from __future__ import annotations
@@ -40,16 +41,17 @@ class Evidence:
 
     def __init__(self, roots: Mapping[str, str] = ROOTS) -> None:
         self.prefixes: dict[str, int] = {}
-        # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
+        # By prefixes of constants, which occur in code for any library: np.pi, np.sqrt(2*np.pi).
         self.constants: dict[str, int] = {}
         self.imports: dict[str, int] = {}
         self.methods: dict[str, int] = {}
-        self.asked: str | None = None  # by a comment
+        self.asked: str | None = None  # set by a comment
         self.roots = dict(roots)  # what prefixes stand for
 
     def add(self, source: Source, bound: Iterable[str] = ()) -> None:
-        """Add what a logical line shows; ``bound`` are names that have values there, which are no
-        prefixes.
+        """Add the evidence of a logical line.
+
+        ``bound`` are the names that have values there, which are not prefixes.
         """
         text = source.text
         if "import" in text and (found := modules_imported(source)) is not None:
@@ -98,14 +100,14 @@ class Dialect:
     """Knowledge of a program's dialect while it runs."""
 
     def __init__(self) -> None:
-        self.asked: str | None = None  # by an option
-        self.usual: str | None = None  # by a project's settings
+        self.asked: str | None = None  # set by an option
+        self.usual: str | None = None  # set by a project's settings
         self.seen = Evidence()
-        # what has decided a call of the statement that is being run
+        # The dialect that decided a call of the statement being run.
         self.decided: str | None = None
-        self.conflict: str | None = None  # what is wrong with the line that has just come
-        self._guesses: dict[Call, Guess] = {}  # in a stream
-        # gives the lines to come; without it, nothing is known of them
+        self.conflict: str | None = None  # what is wrong with the line just read
+        self._guesses: dict[Call, Guess] = {}  # in a stream, whose next lines are unknown
+        # Gives the lines to come; None if they are unknown.
         self._rest: Callable[[], Iterable[Source]] | None = None
         self._costly = False
         self._complete = False
@@ -113,8 +115,9 @@ class Dialect:
     # -- what is read
 
     def foresee(self, rest: Callable[[], Iterable[Source]], costly: bool = False) -> None:
-        """The lines to come can be had when they are needed; at a cost, if they are those of a file
-        that is not read yet.
+        """Register the source of the lines to come, which are read only when they are needed.
+
+        They are ``costly`` if they belong to a file that is not read yet.
         """
         self._rest, self._costly, self._complete = rest, costly, False
 
@@ -123,7 +126,7 @@ class Dialect:
         self._rest = None
 
     def note(self, source: Source, bound: Iterable[str] = ()) -> None:
-        """A logical line has come; ``bound`` are the names that have values."""
+        """Take note of a new logical line; ``bound`` are the names that have values."""
         if self._complete:
             return
         if not self._guesses:
@@ -150,8 +153,9 @@ class Dialect:
             )
 
     def refusal(self, statement: Statement) -> AmbiguousError:
-        """The error of the line that has just come, whose dialect comes too late; it is
-        said once.
+        """Return the error of the line that has just come, whose dialect comes too late.
+
+        It is reported only once.
         """
         said, self.conflict = self.conflict, None
         help = "say before what the program is: # dialect: torch, or an import line"
@@ -170,12 +174,12 @@ class Dialect:
     # -- what is decided
 
     def of(self, call: Call, own: Evidence, line: int) -> str | None:
-        """The dialect by which a call is read.
+        """Return the dialect by which a call is read.
 
-        None where nothing says anything: NumPy's, as far as it can take the call.
+        None means that there is no evidence: NumPy's meaning holds, as far as NumPy can take the
+        call. ``own`` is the evidence of the call's statement.
 
-        own  what its statement shows
-        Raises AmbiguousError where prefixes show two dialects for which the call differs.
+        Raises AmbiguousError if prefixes show two dialects for which the call differs.
         """
         if own.prefixes:
             self.decided = self._one_of(
@@ -235,7 +239,7 @@ class Ahead:
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = iter(lines)
-        self.count = 0  # lines handed on
+        self.count = 0  # number of lines handed on
 
     def __iter__(self) -> Iterator[str]:
         while (line := next(self._lines, None)) is not None:
@@ -243,7 +247,10 @@ class Ahead:
             yield line
 
     def rest(self) -> list[str]:
-        """The lines that are to come; what cannot be read is raised in its turn."""
+        """Return the lines that are to come.
+
+        An error while reading them is raised later, in its turn.
+        """
         waiting: list[str] = []
         failure = None
         try:
@@ -261,7 +268,7 @@ def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
 
 
 def unknown_dialect(source: Source) -> ParseError | None:
-    """The error of a comment that names no dialect there is."""
+    """Return the error of a comment that names an unknown dialect."""
     match = COMMENT.search(source.text)
     if match is None or match[1] in DIALECTS or source.text[: match.start()].count("'") % 2:
         return None

@@ -26,7 +26,7 @@ from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.spelling import words
 
-LEVELS = 60  # of groups and arguments of commands in each other
+LEVELS = 60  # most levels of nested groups and command arguments
 
 _SYMBOLS = {
     "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "±", "circ": "°", "le": "<=", "leq": "<=", "leqslant": "<=",
@@ -43,7 +43,7 @@ _WORDS = frozenset((*RESERVED, *PYTHON_WORDS, "assert"))
 _MARKED = words("hat bar tilde")  # \hat{y} is y_hat
 _FRACTIONS = words("frac dfrac tfrac cfrac")
 _SIZES = words("big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr")
-# Brackets: the function that they are, and what closes them.
+# Brackets, each with the function that it is and with its closing bracket.
 _BRACKETS = {
     "(": ("", ")"), "[": ("", "]"), r"\{": ("", r"\}"), r"\lbrace": ("", r"\rbrace"), "|": ("abs", "|"),
     r"\lvert": ("abs", r"\rvert"), r"\vert": ("abs", r"\vert"), r"\lVert": ("norm", r"\rVert"), r"\|": ("norm", r"\|"),
@@ -69,7 +69,7 @@ _SUBSCRIPT = re.compile(
     r"\s*\{\s*(?:\\(?:text|mathrm|rm)\s*)?\{?\s*([^\W_]+)\s*\}?\s*\}|\s*([^\W_])|\s*\\([A-Za-z]+)"
 )
 _S = r"(?:\s|\\[,;:!])*"
-_BIT = r"(?:d|\\partial(?![A-Za-z])|\\mathrm\s*\{?d\}?)"  # of an operator: the d of d/dx
+_BIT = r"(?:d|\\partial(?![A-Za-z])|\\mathrm\s*\{?d\}?)"  # the d of an operator such as d/dx
 _ORDER = rf"{_S}(?:\^\s*(?:([0-9])|\{{\s*([0-9]+)\s*\}}))?{_S}"
 _OF = rf"{_BIT}{_S}(\\?[^\W\d_]+)(?:_\{{?([^\W_]+)\}}?)?{_ORDER}"
 _OPERATOR = re.compile(rf"\s*\{{{_S}{_BIT}{_ORDER}([^\W\d_]?){_S}\}}\s*\{{{_S}((?:{_OF})+)\}}")
@@ -92,7 +92,7 @@ class _Reader:
         self.source, self.text, self.at = source, source.text, 0
         self.tokens: list[Token] = []
         self.level = 0
-        self.vectors = 0  # how many tokens there were after the last name of a vector
+        self.vectors = 0  # number of tokens right after the last name of a vector
 
     def add(self, kind: int, text: str, start: int) -> None:
         self.tokens.append(Token(kind, text, start))
@@ -105,7 +105,7 @@ class _Reader:
             self.at = found.end()
 
     def command_here(self) -> str:
-        """The command that comes next, the letter or sign if it is none, "" at the end."""
+        """Return the next command, the next letter or sign if it is none, or "" at the end."""
         found = _COMMAND.match(self.text, self.at)
         return found[0] if found else self.text[self.at : self.at + 1]
 
@@ -314,8 +314,9 @@ class _Reader:
         return any(token.kind == NAME and textbook.is_bare(token.text) for token in before)
 
     def bracket(self, here: str, start: int, before: str) -> None:
-        r"""Read what a bracket holds that a command opens, up to the one that closes it; after
-        ``\left`` that has ``\right`` before it.
+        r"""Read the content of a bracket that a command opens, up to the one that closes it.
+
+        After ``\left``, the closing one has ``\right`` before it.
         """
         if here not in _BRACKETS:
             self.fail(f"'{here}' opens no bracket", start, self.at)
@@ -337,11 +338,11 @@ class _Reader:
             self.add(SYMBOL, ")", self.at - 1)
 
     def fraction(self, name: str, start: int) -> None:
-        r"""A quotient, or the operator ``\frac{d}{dx}``, as ``d/dx`` is read."""
+        r"""Read a quotient, or the operator ``\frac{d}{dx}``, which is read like ``d/dx``."""
         if found := _OPERATOR.match(self.text, self.at):
             sign = "∂" if "partial" in found[0] else "d"
             self.at = found.end()
-            self.add(NAME, sign + found[3], start)  # dy/dx is refused as such
+            self.add(NAME, sign + found[3], start)  # so that dy/dx is refused as such
             self.order(found[1] or found[2], start)
             self.add(SYMBOL, "/", start)
             for of, index, *order in re.findall(_OF, found[4]):

@@ -1,5 +1,6 @@
-"""Names of libraries that are no functions of the catalogue: index makers, limits of floats, types,
-tests of entries.
+"""Library names outside of the catalogue of functions.
+
+They are index makers, limits of floats, types and tests of entries.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ MISSING = object()
 
 
 def flatnonzero(builder: Builder, x: Any) -> Any:
-    """The indices, among all entries, of those that are not 0."""
+    """Return the indices, among all entries, of those that are not 0."""
     return indices_by_numpy(builder, "flatnonzero", mask_of(builder, x))
 
 
 def _triangle(name: str, rows: bool = False) -> Callable[..., Any]:
-    """The indices of a triangle of n rows and m columns (n), from the k-th diagonal on."""
+    """Return the function for the indices of a triangle of n rows and m columns.
+
+    The triangle begins at the k-th diagonal; ``m`` is n by default.
+    """
 
     def indices(builder: Builder, n: Any, k: Any = 0, m: Any = None) -> Any:
         shape = shape_of(builder, n, n if m is None else m)
@@ -72,7 +76,10 @@ def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
 
 
 def ix_(builder: Builder, lists: Any) -> Any:
-    """Lists of indices, each along an axis of its own: the entries at all their combinations."""
+    """Combine lists of indices, each along an axis of its own.
+
+    Together they index the entries at all their combinations.
+    """
     known = [mask_of(builder, part) for part in lists]
     builder.graph.limits.check_shape((1,) * len(known))
     return indices_by_numpy(
@@ -114,8 +121,9 @@ triu_of_pytorch, tril_of_pytorch = (
 
 
 class Joined(Thing):
-    """``np.r_[a, b, 1:4]``, everything one after the other; ``np.c_[a, b]``, vectors as columns,
-    side by side.
+    """Joined arrays: ``np.r_[a, b, 1:4]`` in a row, ``np.c_[a, b]`` as columns side by side.
+
+    ``np.r_`` puts everything one after the other; ``np.c_`` takes vectors as columns.
     """
 
     def __init__(self, written: str, columns: bool) -> None:
@@ -265,9 +273,9 @@ _FORMATS = words("contiguous_format preserve_format channels_last strided")
 
 
 def divergence(builder: Builder, p: Any, q: Any) -> Any:
-    """The divergence of a distribution from another one.
+    """Return the divergence of a distribution from another one.
 
-    Raises ArgumentError for pairs of which there is no formula.
+    Raises ArgumentError for pairs without a formula.
     """
     if not isinstance(p, calls.Instance) or not isinstance(q, calls.Instance):
         raise ArgumentError(
@@ -300,8 +308,9 @@ _TABLES = {
 
 
 def of_library(builder: Builder, base: str, name: str) -> Any:
-    """Return what a module of a library has under a name beside the catalogue; `MISSING` if
-    nothing.
+    """Return the object that a library's module has under a name besides the catalogue.
+
+    `MISSING` is returned if there is none.
     """
     library = library_of(base)
     routine = _TABLES.get(library, {}).get(name)
@@ -321,7 +330,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
 # --
 
 
-_REFUSED = {  # with what is to be written
+_REFUSED = {  # each with what to write instead
     **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
     **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
     "hessian": "write hessian(y, x)",
@@ -351,7 +360,7 @@ _REFUSED = {  # with what is to be written
 
 
 def refusal(path: str, name: str) -> UnknownNameError | None:
-    """The error of a name that is known to be out of the language, None for others."""
+    """Return the error of a name known to be outside of the language, None for others."""
     if path.endswith(".fft"):
         return UnknownNameError(
             f"'{path}.{name}' is not in the language, which has no complex numbers",
@@ -377,8 +386,9 @@ def _single(builder: Builder, x: Any, name: str) -> Expr:
 
 
 def float_(builder: Builder, x: Any = 0) -> Any:
-    """A Python float: of a string the number it is, of a number that number; who calls it says
-    whether gradients stop there.
+    """Return a Python float: the number that a string spells, or the given number.
+
+    The caller decides whether gradients stop there.
     """
     if isinstance(x, str):
         return builder.graph.constant(known_number(x))
@@ -386,7 +396,7 @@ def float_(builder: Builder, x: Any = 0) -> Any:
 
 
 def int_(builder: Builder, x: Any = 0) -> Any:
-    """The whole number towards 0."""
+    """Return the whole number, rounded towards 0."""
     if isinstance(x, str):
         return builder.graph.constant(int(known_number(x)))
     return as_whole(builder, _single(builder, x, "int"))
@@ -398,7 +408,7 @@ def bool_(builder: Builder, x: Any = False) -> Any:
 
 
 def list_(builder: Builder, x: Any) -> Any:
-    """The entries of a range, a tuple or an array, in order."""
+    """Return the entries of a range, a tuple or an array, in order."""
     return list(x) if isinstance(x, (tuple, list)) else builder.value(x)
 
 
@@ -409,14 +419,14 @@ _PIECES = "write Piecewise((x, x > 0), (0, True))"
 
 
 def heaviside(builder: Builder, x: Expr, h0: Any = 0.5) -> Any:
-    """The unit step, 1/2 at 0 unless another value is given."""
+    """Compute the unit step, 1/2 at 0 unless another value is given."""
     return registry.find("heaviside")(x, builder.value(h0))
 
 
 def first_holding(builder: Builder, pieces: Any) -> Expr:
-    """The first of the values whose condition holds; NaN where none does, as in sympy.
+    """Return the first of the values whose condition holds, or NaN if none does, as in sympy.
 
-    Raises ArgumentError for what are no pairs.
+    Raises ArgumentError for anything that is not a pair.
     """
     if not pieces or any(not isinstance(piece, tuple) or len(piece) != 2 for piece in pieces):
         raise ArgumentError("Piecewise takes pairs of a value and a condition", help=_PIECES)
@@ -431,7 +441,7 @@ def first_holding(builder: Builder, pieces: Any) -> Expr:
 
 
 def rational(builder: Builder, p: Expr, q: Any = 1) -> Any:
-    """A quotient."""
+    """Compute a quotient."""
     return builder.graph.apply(registry.OPERATORS["/"], (p, builder.value(q)))
 
 

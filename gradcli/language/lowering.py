@@ -1,10 +1,11 @@
-"""From the tree to the graph: names are looked up, functions inlined, derivatives taken, indices
-made static.
+"""Translation of the tree to the graph.
 
-One loop over a statement's nodes; a call of a user's function opens a frame for its body on an
-explicit stack. What a node lowers to is a graph node, or, where the language has them, a tuple, a
-list (an array not made yet), a string, None, a `Module`, a `Function`, or a `FreeVariable`, which
-fails only where it is used.
+Names are looked up, functions inlined, derivatives taken and indices made static.
+
+One loop goes over a statement's nodes; a call of a user's function opens a frame for its body on an
+explicit stack. A node lowers to a graph node or, where the language has them, to a tuple, a list
+(an array not made yet), a string, None, a `Module`, a `Function`, or a `FreeVariable`, which fails
+only where it is used.
 """
 
 from __future__ import annotations
@@ -70,27 +71,28 @@ class Lowering(Reading):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
-        # that is being run; None for what stands outside of the program
+        # The statement being run; None for text outside the program.
         self.statement: Statement | None = None
-        # the last expression, as it is read where names have their meanings
+        # The last expression, as read with the names' current meanings.
         self.read: Expression | None = None
         self.mentions = False  # whether the last expression mentioned a bound name
-        # dialects of the libraries that the last statement has named
+        # Dialects of the libraries that the last statement named.
         self.touched: set[str] = set()
-        self.notes: dict[str, None] = {}  # what is to be said of names in the last statement
-        self._stack: list[Frame] = []  # the expressions being lowered, the innermost last
-        # of calls, with arguments, whose identities are in the keys
+        self.notes: dict[str, None] = {}  # notes on names in the last statement
+        self._stack: list[Frame] = []  # expressions being lowered, innermost last
+        # Results of calls; keeps the arguments alive, whose identities are in the keys.
         self._results: dict[Any, tuple[Any, Expansion | None, Any]] = {}
 
     def begin(self, statement: Statement) -> None:
-        """A statement begins, which has shown nothing yet."""
+        """Begin a statement, which has shown no evidence yet."""
         self.statement, self.notes = statement, {}
         self.touched.clear()
 
     @property
     def dialect(self) -> str | None:
-        """The dialect by which the last statement was read, where it is not NumPy's and something
-        in it, or an option, says so.
+        """Dialect by which the last statement was read, if it is not NumPy's.
+
+        It is None unless something in the statement, or an option, asks for it.
         """
         dialect, touched = self.scope.dialect, self.touched
         found = (
@@ -151,9 +153,9 @@ class Lowering(Reading):
             raise error.at(call.span, caller.source) from None
 
     def lower_value(self, expression: Expression, source: Source) -> Expr:
-        """The same, as a node of the graph: numbers as they are, lists as arrays.
+        """Lower an expression to a node of the graph: numbers as they are, lists as arrays.
 
-        Raises TypeMismatchError for anything else, too.
+        Raises the errors of `lower`, and TypeMismatchError for anything else.
         """
         return self.coerce(self.lower(expression, source), expression, source)
 
@@ -219,8 +221,9 @@ class Lowering(Reading):
     # -- names
 
     def _name(self, node: Name, frame: Frame) -> Any:
-        """Return what a name stands for, where the parameters of a function that is being called
-        have values of their own.
+        """Return the meaning of a name.
+
+        The parameters of a function that is being called have values of their own.
         """
         name, scope = node.name, self.scope
         if name in frame.locals:
@@ -235,7 +238,7 @@ class Lowering(Reading):
         if scope.objects and name in scope.objects:
             return self._object(name)
         if name in scope.functions:
-            return FreeVariable(name)  # F(x) = x**2 is no library
+            return FreeVariable(name)  # after F(x) = x**2, F is no library
         if name == "None":
             return None
         if (found := scope.imported.get(name)) is not None:
@@ -251,15 +254,16 @@ class Lowering(Reading):
         return FreeVariable(name)
 
     def _module(self, path: str) -> Module:
-        """A module that the statement names, which says something of its dialect."""
+        """Return a module that the statement names, which is evidence of its dialect."""
         dialect = DIALECT_OF.get(owner(path))
         if dialect is not None:
             self.touched.add(dialect)
         return Module(path)
 
     def _object(self, name: str) -> Any:
-        """Return what a name is bound to that is no value: an object of a library's class, or a
-        function.
+        """Return an object bound to a name that is no value.
+
+        It is an object of a library's class, or a function.
         """
         bound = self.scope.objects[name]
         self.mentions = self.mentions or bound.mentions
@@ -269,8 +273,9 @@ class Lowering(Reading):
     # -- calls: of the program's functions, a library's, an object's or the language's own
 
     def _call(self, node: Call, frame: Frame) -> Any:
-        """Return what a call gives, or the `Frame` of a user's function that has to be lowered for
-        it; raises as `calls.call` does.
+        """Return the result of a call, or the `Frame` of a user's function to be lowered for it.
+
+        Raises as `calls.call` does.
         """
         results, callee = frame.results, node.callee
         arguments = [results[argument.place] for argument in node.arguments]
@@ -311,7 +316,7 @@ class Lowering(Reading):
         arguments: list[Any],
         keywords: dict[str, Any],
     ) -> Any:
-        """A function of a library, or a method."""
+        """Call a library's function, or a method."""
         name, base, given = target.name, target.base, arguments
         if base is not None:
             if not isinstance(base, calls.Instance):
@@ -343,7 +348,7 @@ class Lowering(Reading):
         single = (
             len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes)
         )
-        if single and (op := operation(name)) is not None:  # most calls, in a third of the time
+        if single and (op := operation(name)) is not None:  # most calls; takes a third of the time
             if bound:
                 refuse_bound_function(scope, node, frame)
             return self.graph.apply(op, arguments)
@@ -378,11 +383,12 @@ class Lowering(Reading):
         arguments: list[Any],
         keywords: dict[str, Any],
     ) -> Any:
-        """The result of a call that was met before with the same arguments, or the `Frame` of the
-        function's body.
+        """Return the result of a call, or the `Frame` of the function's body.
 
-        Raises ArgumentError for other arguments than the function has, and for one that calls
-        itself; LimitError.
+        A call that was met before with the same arguments has its result already.
+
+        Raises ArgumentError for arguments that the function does not have and for a function that
+        calls itself; LimitError.
         """
         wanted, count, most = (
             definition.parameters,
@@ -444,7 +450,7 @@ _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Sequence: Lowering._sequence,
     Text: lambda low, node, frame: node.value,
     Dots: lambda low, node, frame: ...,
-    Slice: lambda low, node, frame: None,  # read by its subscript
+    Slice: lambda low, node, frame: None,  # the subscript reads it
 }
 
 
@@ -456,11 +462,11 @@ _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
 
 
 def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> Expression:
-    """The expression as it is read where names have the meanings that they have now.
+    """Return the expression as it is read with the names' present meanings.
 
-    ``own`` are those of a function's parameters.
+    ``own`` are the names of a function's parameters.
 
-    Raises AmbiguousError where it then has two readings.
+    Raises AmbiguousError if it then has two readings.
     """
     if expression.source is None:
         return expression
@@ -474,7 +480,7 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
             and name not in own
             and (name in scope.functions or name in scope.objects or name in scope.imported)
         ):
-            values.append(f"{name}()")  # which is called, as a function of the program's own
+            values.append(f"{name}()")  # marks a name called as the program's own function
     if not values:
         return expression
     return read_again(expression, frozenset(values))

@@ -1,5 +1,6 @@
-"""Things a name can stand for besides a value: libraries, functions, dtypes, several results, and
-nothing.
+"""Meanings of a name besides a value.
+
+They are libraries, functions, dtypes, several results, and nothing.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ class Function:
 
 
 class Thing:
-    """Name that is neither a value nor a function:
+    """Name that is neither a value nor a function.
 
-    ``x.at``, ``np.r_``, ``np.finfo(float)``. What it does not have is refused by name.
+    Examples are ``x.at``, ``np.r_`` and ``np.finfo(float)``. What it does not have is refused by
+    name.
 
-    ``builder`` makes nodes (`scope.Builder`); it knows scopes, so that it is not named here.
+    ``builder`` makes nodes (`scope.Builder`). It knows scopes, so that it is not named here.
     """
 
     written = "this"  # how a program writes it, for messages
-    parts: Sequence[Any] = ()  # the results of lowering that it was made of
+    parts: Sequence[Any] = ()  # the lowered results that it was made of
 
     @property
     def words(self) -> str:
@@ -83,7 +85,7 @@ class FreeVariable:
 
 
 def nodes_in(result: Any) -> Iterator[Expr]:
-    """The nodes in a result of lowering, however it is nested."""
+    """Yield the nodes in a result of lowering, however it is nested."""
     pending = [result]
     while pending:
         part = pending.pop()
@@ -100,8 +102,9 @@ def nodes_in(result: Any) -> Iterator[Expr]:
 
 
 def dtype_of(argument: Any) -> DType | None:
-    """The dtype that an argument names, None where it names none: np.float64, float, torch.float,
-    'float64'.
+    """Return the dtype that an argument names, None if it names none.
+
+    Examples are np.float64, float, torch.float, 'float64'.
     """
     if isinstance(argument, DType):
         return argument

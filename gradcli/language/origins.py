@@ -1,10 +1,12 @@
-"""Origins of the nodes of a graph: the statement, the place in its text, the calls they were
-expanded from, the spelling.
+"""Origins of the nodes of a graph.
 
-Nodes are made once, so that one may have many origins: they stand in a table beside the graph,
-which is made when somebody asks. While a program runs nothing is written down but what each node of
-a tree became, and for each call of a function that is made of operations what it was given and gave
-(`Expansion`). What a part of a text made is then what lies between its result and those of its own
+An origin is the statement, the place in its text, the calls from which the node was expanded, and
+the spelling.
+
+Nodes are made once, so one node may have many origins. They are in a table beside the graph, which
+is made on request. While a program runs, only two things are recorded: the result of each node of a
+tree and, for each call of a function made of operations, its arguments and result (`Expansion`).
+The nodes made by a part of a text are then those between its result and the results of its own
 parts.
 """
 
@@ -68,7 +70,7 @@ class Origin:
 
 
 def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBinding]) -> Origins:
-    """The origins of all nodes that a program's text made, in the order of the text.
+    """Return the origins of all nodes that a program's text made, in the order of the text.
 
     Nodes of gradients made later have none.
     """
@@ -76,7 +78,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
     for node, binding in bindings.items():
         origin = Origin(binding, binding.source, binding.name_span, (), binding.name)
         table[node] = [origin]
-        if node.op is detach:  # a const
+        if node.op is detach:  # bound with const
             table[node.operand] = [origin]
     bound = frozenset(table)
     for frame in frames:
@@ -88,8 +90,9 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
             frame: Frame = frame,
             lists: Any = lists,
         ) -> None:
-            """Give nodes an origin in a part of the text, by the calls in it: arrays in the list
-            that has their entries.
+            """Give nodes an origin in a part of the text, with the calls in it.
+
+            An array gets its origin in the list that has its entries.
             """
             for node, calls in made.items():
                 entries = _entries(node) if lists else ()
@@ -106,7 +109,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 )
                 table.setdefault(node, []).append(origin)
 
-        # fewer results where lowering failed
+        # There are fewer results where lowering failed.
         for tree, result in zip(frame.nodes, frame.results, strict=False):
             if isinstance(tree, Name):
                 named = (
@@ -114,13 +117,13 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                     and result not in bound
                     and (result.op is None or result.op is alias)
                 )
-                # a parameter names what the call is given
+                # A parameter's name belongs to what the call is given.
                 named = named and tree.name not in frame.locals
                 add({result: ()} if named else {}, tree)
             else:
                 add(_nodes_made(tree, result, frame), tree)
             expansion = frame.expansions.get(tree.place)
-            if expansion is not None:  # what arguments became before the call was expanded
+            if expansion is not None:  # nodes of the arguments before the call was expanded
                 given = _between(
                     nodes_in(expansion.given),
                     nodes_in([frame.results[part.place] for part in tree.children()]),
@@ -136,7 +139,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
 
 
 def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
-    """The lists of an expression that became no array by themselves, by their entries."""
+    """Return the lists of an expression that became no array by themselves, by their entries."""
     found: dict[tuple[Any, ...], Sequence] = {}
     for tree, result in zip(frame.nodes, frame.results, strict=False):
         if isinstance(tree, Sequence) and isinstance(result, list):
@@ -145,7 +148,7 @@ def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
 
 
 def _entries(node: Expr) -> tuple[Any, ...]:
-    """The entries of an array that a list may have become; none of any other node."""
+    """Return the entries of an array that a list may have become; none of any other node."""
     if node.op is stack and node.static["axis"] == 0:
         return tuple(
             entry for part in node.given_operands for entry in _entries(part) or (_entry(part),)
@@ -158,10 +161,13 @@ def _entry(node: Expr) -> Any:
 
 
 def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
-    """The nodes that a part of the text made, each with the calls it was expanded from."""
+    """Return the nodes that a part of the text made, each with its calls.
+
+    The calls are those from which the node was expanded.
+    """
     expansion = frame.expansions.get(tree.place)
     if expansion is None:
-        # a call of a user's function, whose nodes are of its own text
+        # A call of a user's function: its nodes come from the function's own text.
         if tree.place in frame.expansions:
             return {}
         ends = [frame.results[part.place] for part in tree.children()]
@@ -171,7 +177,7 @@ def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, 
     for (
         call,
         outer,
-    ) in pending:  # which grow; the inner calls come after, and are right about their nodes
+    ) in pending:  # grows; inner calls come later and override what outer ones say of nodes
         calls = (*outer, call.name)
         made.update(dict.fromkeys(_between(nodes_in(call.result), nodes_in(call.given)), calls))
         pending += [(inner, calls) for inner in call.inner]
@@ -179,9 +185,9 @@ def _nodes_made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, 
 
 
 def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
-    """The nodes from roots down to ends, without these.
+    """Return the nodes from roots down to ends, without the ends.
 
-    A derivative uses nodes of what is differentiated, which are not its own.
+    A derivative uses nodes of the differentiated expression, which are not its own.
     """
     pending = list(roots)
     seen = set(ends)
@@ -198,7 +204,7 @@ def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
 
 
 def _spelling(tree: Node, frame: Frame) -> str:
-    """The function or operator of a part of the text, as it is written."""
+    """Return the function or operator of a part of the text, as it is written."""
     match tree:
         case Unary() | Binary():
             return tree.operator

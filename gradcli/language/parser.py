@@ -96,31 +96,32 @@ from gradcli.ops.text import (
 )
 from gradcli.spelling import words
 
-LEVELS = 5_000  # of what is nested: brackets, and functions without brackets
-_SHALLOW = 8  # levels that Python's usual limit of recursion has room for
-_FRAMES = 20  # calls of a level, at most
-_ROOM = Lock()  # held by the one parser that has raised that limit
+LEVELS = 5_000  # most levels of nesting: brackets, and functions without brackets
+_SHALLOW = 8  # levels for which Python's usual recursion limit is enough
+_FRAMES = 20  # most Python calls for a level
+_ROOM = Lock()  # held by the one parser that has raised the recursion limit
 
-_OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # rules of what is in a bracket
-_SLICE = 3  # parts
+_OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # what a bracket contains
+_SLICE = 3  # most parts of a slice
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
 _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
-# texts of tokens that an expression ends before
+# Texts of tokens that end an expression.
 _ENDS = frozenset(("", ")", "]", ",", "if", "else"))
 _BEGINS = ("(", *ROOTS)
 
-_LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
+_LONGEST_NUMBER = 300  # whole numbers with fewer digits always fit: floats end at 309
 _EQUALITY = "write x == y to compare"
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
 _TRANSPOSE = re.compile(
     r"(?<=[\w}])\^\s*\{?\s*(?:\\top|\\intercal|(?:\\(?:mathsf|mathrm)\s*\{?\s*)?T)\b"
 )
-_LONGEST_BASE = 24  # characters of a base that is quoted
-_LONGEST = 80  # characters of a reading
+_LONGEST_BASE = 24  # longest base that is quoted, in characters
+_LONGEST = 80  # longest reading that is shown, in characters
 _CONSTANT_BASES = words("e E pi π")
-_OPERATORS = {"mod": "%", "div": "//"}  # of other languages
-# Words of Python between values, which are no names here; not "lambda", which physics needs.
+_OPERATORS = {"mod": "%", "div": "//"}  # spellings of other languages
+# Words of Python that cannot be names between values, with what to write instead; "lambda" is not
+# among them, because physics needs it.
 _WORDS: dict[str, str | None] = {
     **dict.fromkeys(words("""
         as assert async await break class continue def del except finally from global import nonlocal pass raise return try while with
@@ -141,21 +142,21 @@ class _Bracket:
 
     def __init__(self, rule: int, opener: Token | None) -> None:
         self.rule, self.opener = rule, opener
-        self.quotient: tuple[Node, Token] | None = None  # what is divided, and the sign
+        self.quotient: tuple[Node, Token] | None = None  # the dividend and the division sign
         self.application: _Application | None = None
-        self.bars: Node | None = None  # those of this item that a value stands right after
+        self.bars: Node | None = None  # bars of this item that a value follows directly
 
 
 class _Application(NamedTuple):
     """A function without brackets whose argument is being read."""
 
     callee: Name
-    argument: int  # the place of its first token
-    around: _Application | None  # the function whose argument begins with it
-    raised: bool  # whether it stands in an exponent or under a root
+    argument: int  # place of its first token
+    around: _Application | None  # the function whose argument begins with this one
+    raised: bool  # whether it is in an exponent or under a root
 
 
-# Signs and roots, and bases of powers with their signs, that wait for what they belong to.
+# Signs and roots, and bases with the signs of their powers, that wait for what they apply to.
 _Waiting = list[tuple[Node | None, Token]]
 
 
@@ -173,8 +174,9 @@ def parse_tokens(
 def first(
     source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str], least: int
 ) -> tuple[Expression, int]:
-    """The first operand in tokens[at:stop] that binds as tightly as a power, and the place after
-    it. Raises as `parse_tokens`.
+    """Parse the first operand in tokens[at:stop] that binds at least as tightly as ``least``.
+
+    The place after it is returned, too. Raises as `parse_tokens`.
     """
     parser = _Parser(source, tokens, at, stop, values)
     try:
@@ -202,7 +204,7 @@ def _under_root(waiting: _Waiting) -> bool:
 
 
 def _waiting_power(waiting: _Waiting) -> int | None:
-    """The place of the power whose exponent comes next, perhaps after signs."""
+    """Return the place of the power whose exponent comes next, perhaps after signs."""
     for place in range(len(waiting) - 1, -1, -1):
         base, sign = waiting[place]
         if base is not None:
@@ -213,9 +215,9 @@ def _waiting_power(waiting: _Waiting) -> int | None:
 
 
 def _makes_function(node: Node) -> bool:
-    """Tell whether a call of a constructor makes what is called:
+    """Tell whether a call of a constructor makes the callee.
 
-    ``nn.MSELoss()``, ``MSELoss()``.
+    Examples are ``nn.MSELoss()`` and ``MSELoss()``.
     """
     if not isinstance(node, Call):
         return False
@@ -230,21 +232,21 @@ class _Parser:
     def __init__(
         self, source: Source, tokens: list[Token], at: int, stop: int, known: frozenset[str]
     ) -> None:
-        before = min(at, 1)  # the token before the expression, which errors may point at
+        before = min(at, 1)  # includes the token before the expression, for errors to point at
         self.source, self.at, self.first, self.known = source, before, before, known
         end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
         self.tokens = [*tokens[at - before : stop], end]
         self.nodes: list[Node] = []
-        self.power = EXPRESSION  # by which the operator binds that comes next
+        self.power = EXPRESSION  # how tightly the next operator binds
         self.bracket = _Bracket(_OPEN, None)
         self.depth = self.recursion = 0
-        self.implied = source.latex  # whether anything is written as in a textbook
-        self.called: set[str] = set()  # names before brackets, which are read as functions
+        self.implied = source.latex  # whether anything is in textbook notation
+        self.called: set[str] = set()  # names before brackets that are read as functions
         self.notes: tuple[tuple[str | None, str], ...] = ()
-        self.bars: dict[int, int] | None = None  # places of bars, each with that of the next one
+        self.bars: dict[int, int] | None = None  # place of each bar, with that of the next
 
     def push(self, node: Node) -> Node:
-        """A node, after its operands in the list of all."""
+        """Append a node, after its operands, to the list of all nodes."""
         node.place = len(self.nodes)
         self.nodes.append(node)
         return node
@@ -273,7 +275,7 @@ class _Parser:
     # -- from the whole to products ---------------------------------------------------------------
 
     def whole(self) -> Node:
-        """An expression and nothing else."""
+        """Parse an expression and nothing else."""
         root = self.expression()
         token = self.tokens[self.at]
         if token.text == ",":
@@ -283,7 +285,7 @@ class _Parser:
         return root
 
     def expression(self) -> Node:
-        """expression = disjunction [ "if" disjunction "else" expression ]"""
+        """Parse ``expression = disjunction [ "if" disjunction "else" expression ]``."""
         value = self.binary(DISJUNCTION)
         choices: list[tuple[Node, Node]] = []
         while (token := self.tokens[self.at])[1] == "if":
@@ -303,7 +305,7 @@ class _Parser:
         return value
 
     def negation(self) -> Node:
-        """negation = "not" negation | comparison"""
+        """Parse ``negation = "not" negation | comparison``."""
         words = []
         while self.is_next("not"):
             words.append(self.tokens[self.at].start)
@@ -314,8 +316,9 @@ class _Parser:
         return value
 
     def binary(self, least: int) -> Node:
-        """The rules from disjunction to product: operators that bind at least as tightly as a
-        power.
+        """Parse the rules from disjunction to product.
+
+        These are the operators that bind at least as tightly as ``least``.
         """
         tokens = self.tokens
         begins = least <= NEGATION and tokens[self.at].text == "not"
@@ -342,7 +345,10 @@ class _Parser:
     # -- factors ----------------------------------------------------------------------------------
 
     def unary(self) -> Node:
-        """unary = { "-" | "+" | "~" | "√" | "∛" | postfix "**" } ( postfix | bare )"""
+        """Parse signs, roots and powers before a value.
+
+        unary = { "-" | "+" | "~" | "√" | "∛" | postfix "**" } ( postfix | bare )
+        """
         tokens = self.tokens
         waiting: _Waiting = []
         while True:
@@ -379,7 +385,7 @@ class _Parser:
             return self.join(node, waiting)
 
     def join(self, node: Node, waiting: _Waiting, *, above: int = 0) -> Node:
-        """A value with what waits for it, from a place on."""
+        """Join a value with the bases and signs waiting for it, from the place ``above`` on."""
         while len(waiting) > above:
             base, sign = waiting.pop()
             made = Unary(sign.text, node, sign.start) if base is None else Binary("**", base, node)
@@ -387,8 +393,9 @@ class _Parser:
         return node
 
     def power_after(self, node: Node, waiting: _Waiting) -> int:
-        """Return how tightly the operator binds that follows a factor: a product's where there is
-        none.
+        """Return how tightly the operator after a factor binds.
+
+        If there is none, it is as tight as a product.
         """
         token = self.tokens[self.at]
         power = BINDING.get(token.text)
@@ -420,19 +427,18 @@ class _Parser:
         return alone and not (textbook.is_own(node.name) and node.name in self.known)
 
     def is_own(self, name: str) -> bool:
-        """Tell whether a name is a function of textbooks alone, which nothing in the
-        program has.
-        """
+        """Tell whether a name is a textbook's function only, which the program does not define."""
         return textbook.is_own(name) and name not in self.known and f"{name}()" not in self.known
 
     def raised_function(self, waiting: _Waiting) -> int | None:
-        """The place of a function's name whose power comes next: ``sin^2 x``."""
+        """Return the place of a function's name whose power comes next: ``sin^2 x``."""
         place = _waiting_power(waiting)
         return place if place is not None and self.names_function(waiting[place][0]) else None
 
     def bare(self, node: Node, waiting: _Waiting) -> Node:
-        """bare = FUNCTION [ power ] product, if a node that a value follows is such a function or
-        power.
+        """Parse ``bare = FUNCTION [ power ] product``.
+
+        This holds if the node that a value follows is such a function or power.
         """
         place = self.raised_function(waiting)
         if place is None:
@@ -446,8 +452,9 @@ class _Parser:
         return self.postfix(node, waiting) if in_brackets else node
 
     def apply(self, callee: Node, exponent: Node | None, waiting: _Waiting) -> Node:
-        """A function, or a power of its name, with its argument, which begins with the next
-        token.
+        """Apply a function, or a power of its name, to the argument.
+
+        The argument begins with the next token.
         """
         assert isinstance(callee, Name)
         if exponent is not None and _is_minus_one(exponent):
@@ -475,7 +482,10 @@ class _Parser:
         self, callee: Node, arguments: list[Node], keywords: list[tuple[str, Node]], primes: int,
         end: int, exponent: Node | None,
     ) -> Node:  # fmt: skip
-        """A call, or a power of one: of a textbook's function by its name in the catalogue."""
+        """Make a call, or a power of one.
+
+        A textbook's function is called by its name in the catalogue.
+        """
         base = None
         if type(callee) is Name and self.is_own(callee.name):
             self.called.add(callee.name)
@@ -499,7 +509,7 @@ class _Parser:
     # -- values and what follows them -------------------------------------------------------------
 
     def postfix(self, node: Node, waiting: _Waiting) -> Node:
-        """postfix = atom { "(" arguments ")" | "[" subscripts "]" | ... }, from an atom on"""
+        """Parse postfix = atom { "(" arguments ")" | "[" subscripts "]" | ... }, from an atom on."""
         while True:
             token = self.tokens[self.at]
             kind, text, start = token
@@ -564,7 +574,7 @@ class _Parser:
         return isinstance(node, Attribute)
 
     def atom(self, token: Token) -> Node:
-        """atom = NUMBER | NAME | STRING | group or tuple | array | bars"""
+        """Parse atom = NUMBER | NAME | STRING | group or tuple | array | bars."""
         kind, text, start = token
         if kind == NAME and text not in RESERVED:
             return self.push(Name(text, start, start + len(text)))
@@ -583,7 +593,7 @@ class _Parser:
         self.refuse_atom(token)
 
     def number(self, token: Token) -> float:
-        """NUMBER: digits, with a point, an exponent, and _ between digits.
+        """Parse a NUMBER: digits, with a point, an exponent, and _ between digits.
 
         Whole numbers stay integers.
         """
@@ -632,7 +642,7 @@ class _Parser:
         return found, commas, token.start + 1
 
     def items(self, opener: Token) -> Node:
-        """group = "(" expression ")"; a tuple or an array: items between brackets"""
+        """Parse group = "(" expression ")"; or a tuple or an array: items between brackets."""
         rule = _GROUP if opener.text == "(" else _ARRAY
         found, commas, end = self.read_bracket(rule, opener, self.expression)
         if rule == _GROUP and len(found) == 1 and not commas:
@@ -641,7 +651,7 @@ class _Parser:
         return self.push(Sequence(opener.text, found, opener.start, end))
 
     def absolute(self, opener: Token) -> Node:
-        """bars = "|" expression "|", of an atom"""
+        """Parse bars = "|" expression "|", as an atom."""
         self.implied = True
         found, commas, end = self.read_bracket(_BARS, opener, self.expression)
         if commas:
@@ -659,9 +669,7 @@ class _Parser:
         return self.push(node)
 
     def opens_bars(self, node: Node) -> bool:
-        """Tell whether a bar after a node begins a factor: it does where the next one ends
-        a value.
-        """
+        """Tell whether a bar after a node begins a factor: it does if the next bar ends a value."""
         if self.bracket.rule == _BARS:
             return False
         if self.bars is None:
@@ -702,7 +710,7 @@ class _Parser:
     def arguments(
         self, callee: Node, opener: Token, primes: int = 0, exponent: Node | None = None
     ) -> Node:
-        """arguments = [ argument { "," argument } [ "," ] ]"""
+        """Parse ``arguments = [ argument { "," argument } [ "," ] ]``."""
         spaced = opener.start > end_of(self.tokens[self.at - 2]) and not primes
         if spaced and exponent is None:
             spaced = type(callee) is Name and textbook.is_bare(callee.name)
@@ -724,7 +732,7 @@ class _Parser:
         return node
 
     def argument(self) -> tuple[Token | None, Node]:
-        """argument = [ NAME "=" ] expression"""
+        """Parse ``argument = [ NAME "=" ] expression``."""
         name = self.tokens[self.at]
         if name.kind == NAME and name.text not in RESERVED and self.tokens[self.at + 1].text == "=":
             self.at += 2
@@ -732,7 +740,7 @@ class _Parser:
         return None, self.expression()
 
     def subscripts(self, base: Node, opener: Token) -> Node:
-        """subscripts = subscript { "," subscript } [ "," ]"""
+        """Parse ``subscripts = subscript { "," subscript } [ "," ]``."""
         found, commas, end = self.read_bracket(_SUBSCRIPTS, opener, self.subscript)
         if not found:
             help = "write x[0], or x[:] for all entries"
@@ -740,7 +748,7 @@ class _Parser:
         return self.push(Subscript(base, found, commas > 0, end))
 
     def subscript(self) -> Node:
-        """subscript = expression | slice"""
+        """Parse subscript = expression | slice."""
         start = self.tokens[self.at].start
         parts: list[Node | None] = []
         while True:
@@ -766,8 +774,9 @@ class _Parser:
     # -- what has two readings --------------------------------------------------------------------
 
     def two_readings(self, start: int, end: int, first: str, second: str, instead: str) -> NoReturn:
-        """Refuse the text from start to end; ``instead`` is shown where the readings are no
-        input.
+        """Refuse the text from start to end because it has two readings.
+
+        ``instead`` is shown if the readings are no valid input.
         """
         text = " ".join(self.source.text[start:end].split())
         text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
@@ -792,10 +801,10 @@ class _Parser:
         skipped: int = 0,
         least: int = ATOM,
     ) -> NoReturn:
-        """Refuse the text from start on, if the next token belongs to all of it or to what is
-        inner.
+        """Refuse the text from ``start`` on, which may go on in two ways.
 
-        A sign that is skipped stands between.
+        The next token belongs either to all of the text or only to its part from ``inner`` on.
+        ``skipped`` counts the tokens of a sign between them.
         """
         text, stop = self.source.text, end_of(self.tokens[self.at - 1])
         after = self.tokens[self.at + skipped]
@@ -806,9 +815,9 @@ class _Parser:
         self.two_readings(start, end, first, second, instead)
 
     def next_text(self, skipped: int = 0, least: int = ATOM) -> str:
-        """The text of the factor, power or operand that comes next, empty if it is none.
+        """Return the text of the next factor, power or operand, or "" if there is none.
 
-        It is read, and nothing can be read after it.
+        Its tokens are consumed, and nothing can be read after it.
         """
         self.at += skipped
         token, rule = self.tokens[self.at], self.bracket.rule
@@ -818,7 +827,7 @@ class _Parser:
         try:
             if token.kind != SUPERSCRIPT:
                 self.binary(least)
-        except ParseError:  # the one that is raised is of what stands before
+        except ParseError:  # the error to raise is about what stands before
             return ""
         finally:
             self.depth -= 1
@@ -856,10 +865,7 @@ class _Parser:
         return True
 
     def refuse_words(self, node: Node, left: Token, token: Token) -> None:
-        """Refuse words of Python between values, values of two lines, and those of an array:
-
-        ``[x y]``.
-        """
+        """Refuse words of Python between values, values on two lines, and arrays like ``[x y]``."""
         for word in (left, token):
             between = word is token or type(node) is Name
             if word.kind == NAME and word.text in _WORDS and between:
@@ -875,8 +881,9 @@ class _Parser:
             )
 
     def goes_on(self, application: _Application, node: Node, waiting: _Waiting) -> bool:
-        """Tell whether an argument without brackets goes on: numbers and names do, up to a
-        function.
+        """Tell whether an argument without brackets goes on.
+
+        It goes on with numbers and names, up to a function.
 
         Raises AmbiguousError for ``sin x y``, ``sin 2(x + 1)``, ``ln sin x cos x``.
         """
@@ -915,8 +922,10 @@ class _Parser:
         self.two_readings(callee.start, end, inverse, other, "asin(x) or 1/sin(x)")
 
     def refuse_after_call(self, callee: Node, opener: Token, spaced: bool) -> None:
-        r"""Refuse a power or a bracket after ``sin (x + 1)`` with a space, and after
-        ``sin^2(x)``; a factor after ``\sin \frac{1}{2}``.
+        r"""Refuse what may belong to a function's argument or to its value.
+
+        This is a power or a bracket after ``sin (x + 1)`` with a space, and after ``sin^2(x)``, and
+        a factor after ``\sin \frac{1}{2}``.
         """
         after, instead = self.tokens[self.at], "(sin(x))^2 or sin(x^2)"
         if after.kind == SUPERSCRIPT or after.text == "**":
@@ -964,8 +973,9 @@ class _Parser:
         self.two_readings(left.start, end_of(token), *readings, "2*x10 or 2*10")
 
     def refuse_in_exponent(self, exponent: Node, waiting: _Waiting, place: int) -> None:
-        """Refuse ``e^2x``, ``e^k t``, ``x^n(x + 1)``; not ``x^2y``, ``e^2 x``, ``e^x sin x``, ``2^x
-        3^y``.
+        """Refuse ``e^2x``, ``e^k t``, ``x^n(x + 1)``.
+
+        ``x^2y``, ``e^2 x``, ``e^x sin x`` and ``2^x 3^y`` are not refused.
         """
         left, token, after = self.tokens[self.at - 1 : self.at + 2]
         text, (base, sign) = self.source.text, waiting[place]

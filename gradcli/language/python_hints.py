@@ -39,32 +39,32 @@ class Part(NamedTuple):
     span: Span
 
     def token(self, place: int) -> Token:
-        """A token by its place in the statement; END after the last."""
+        """Return a token by its place in the statement; END after the last."""
         at = self.start + place
         return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
 
     def outside(self, begin: int = 0, end: int | None = None) -> list[int]:
-        """The places outside of brackets, which these belong to."""
+        """Return the places outside of brackets; the brackets themselves count as outside."""
         stop = self.stop if end is None else self.start + end
         return [at - self.start for at in outside(self.tokens, self.start + begin, stop)]
 
     def places(self, text: str, begin: int = 0, end: int | None = None) -> list[int]:
-        """The places of a sign or word outside of brackets."""
+        """Return the places of a sign or word outside of brackets."""
         return [place for place in self.outside(begin, end) if self.token(place).text == text]
 
     def text(self, begin: int, end: int) -> str:
-        """The text of the tokens begin:end."""
+        """Return the text of the tokens begin:end."""
         if begin >= end:
             return ""
         return self.source.text[self.token(begin).start : end_of(self.token(end - 1))]
 
     def cut(self, span: Span) -> Part:
-        """The tokens of a part of the text."""
+        """Return the tokens of a part of the text."""
         start, stop = (bisect_left(self.tokens, place, key=attrgetter("start")) for place in span)
         return Part(self.source, self.tokens, start, stop, span)
 
     def closing(self, place: int) -> int:
-        """The place of the bracket that closes the one at a place; -1 if none does."""
+        """Return the place of the bracket that closes the one at a place, or -1."""
         depth = 0
         for at in range(self.start + place, self.stop):
             text = self.tokens[at].text
@@ -84,15 +84,16 @@ class Part(NamedTuple):
         return parse_tokens(self.source, self.tokens, at, stop, values)
 
     def bind(self, name: Token, expression: Expression, **more: Any) -> Binding:
-        """The binding of a name by the statement."""
+        """Return the binding of a name by the statement."""
         return Binding(self.source, self.span, name.text, name.span, expression, **more)
 
 
 def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
-    """The places of the tokens that end statements: each semicolon outside of brackets, and the
-    END.
+    """Yield the places of the tokens that end statements.
+
+    They are each semicolon outside of brackets, and the END.
     """
-    if ";" in source.text:  # megabytes of text seldom have one
+    if ";" in source.text:  # megabytes of text rarely have one
         depth = 0
         for i, (kind, text, _) in enumerate(tokens):
             if kind == SYMBOL:
@@ -107,7 +108,7 @@ _LEFT_OUT = "leave it out"
 _DEFINITION = "write f(x) = x**2 for a function"
 _OPENING = PYTHON_WORDS - {
     "print"
-}  # words that statements of Python begin with, and what to write for most
+}  # words that begin statements of Python; _INSTEAD has what to write for most
 _INSTEAD = {
     **dict.fromkeys(
         ("for", "while", "break", "continue"), "write sum(x**2) for a sum over all entries"
@@ -123,7 +124,7 @@ _INSTEAD = {
     "yield": "write y = x**2 for all entries at once",
     "return": "write the value alone: y",
 }
-_ALONE = words("return pass break continue yield try else")  # words with nothing after them
+_ALONE = words("return pass break continue yield try else")  # words that may stand alone
 _BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
 _WORD = re.compile(r"\s*([^\W\d]\w*)")
@@ -145,8 +146,9 @@ def _opening(word: str) -> tuple[str, str]:
 
 
 def explain_error(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
-    """The error of a text that cannot be read, in the words of what Python has there: functions,
-    stores, statements; itself for everything else.
+    """Return the error of an unreadable text in terms of the Python that it contains.
+
+    That is a function, a store or a statement; any other error is returned as it is.
     """
     if isinstance(error, SaidError):
         return error
@@ -169,7 +171,7 @@ def explain_error(source: Source, start: int, stop: int, error: ParseError) -> P
 
 
 def refuse_block(source: Source) -> Iterator[Statement | ParseError]:
-    """A block of Python's statements, or what Python printed."""
+    """Yield the refusal of a block of Python's statements, or of Python's printed output."""
     text = source.text
     start = len(text) - len(text.lstrip())
     end = max(len(text[:start]) + len(text[start:].partition("\n")[0]), start + 1)
@@ -185,8 +187,9 @@ def refuse_block(source: Source) -> Iterator[Statement | ParseError]:
 
 
 def lost_bindings(source: Source, start: int, text: str) -> Iterator[Lost]:
-    """Return what takes the place of the bindings in a text that is not run: their names have no
-    value.
+    """Yield a substitute for the bindings in a text that is not run.
+
+    Their names have no value.
     """
     names = names_bound(text)
     if names or _EFFECT.search(text) or _STORE.match(text):
@@ -194,7 +197,7 @@ def lost_bindings(source: Source, start: int, text: str) -> Iterator[Lost]:
 
 
 def names_bound(text: str) -> list[str]:
-    """The names that the statements of a text seem to bind."""
+    """Return the names that the statements of a text seem to bind."""
     return list(
         dict.fromkeys(name.strip() for names in _BOUND.findall(text) for name in names.split(","))
     )
@@ -207,10 +210,11 @@ _EFFECT = re.compile(rf"{_IN_PLACE.pattern}|{_TRAINS.pattern}|\bbackward\(", re.
 
 
 def names_changed(text: str) -> tuple[set[str], bool]:
-    """The words of a text that may be names of what it changes in place; whether it may change all
-    that is trained.
+    """Return the words of a text that may be names of what it changes in place.
+
+    The second result tells whether it may change all that is trained.
     """
-    lines = [x for x in text.splitlines() if _IN_PLACE.search(x) or _STORE.match(x)]
+    lines = [x for x in text.split("\n") if _IN_PLACE.search(x) or _STORE.match(x)]
     return set(re.findall(r"\w+", " ".join(lines))), _TRAINS.search(text) is not None
 
 
@@ -218,10 +222,10 @@ def names_changed(text: str) -> tuple[set[str], bool]:
 
 
 def usable(part: Part) -> list[Token] | None:
-    """The tokens to read in place of a statement that begins as Python's do: none where it changes
-    nothing.
+    """Return the tokens to read in place of a statement that begins as Python's do.
 
-    None where it is a statement like any other. Raises ParseError for what is out of the language.
+    There are none if the statement changes nothing. None means a statement like any other. Raises
+    ParseError for statements outside of the language.
     """
     after = part.token(1)
     if after.text == ".":
@@ -234,7 +238,7 @@ def usable(part: Part) -> list[Token] | None:
     return None
 
 
-# The effects of training scripts: what is required, cleared, or seeded.
+# Effects of training scripts: a gradient is required or cleared, or random numbers are seeded.
 _EFFECTS = {
     "requires": r"(\w+)\.requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)",
     "clears": r"(\w+)\.(?:zero_grad\((?:set_to_none=\w+)?\)|grad(?:(?:\.data)?\.zero_\(\)| ?= ?None))",
@@ -244,7 +248,7 @@ _EFFECTS = {
 
 
 def effect(part: Part) -> Effect | None:
-    """A statement that is an effect of a training script; None for others."""
+    """Return a statement that is an effect of a training script; None for others."""
     text = part.source.text[part.span.start : part.span.end]
     found = {kind: re.fullmatch(pattern, text) for kind, pattern in _EFFECTS.items()}
     for kind, match in found.items():
@@ -258,8 +262,9 @@ def _refusal(part: Part, message: str, help: str, place: int) -> SaidError:
 
 
 def _of_a_value(part: Part) -> list[Token] | None:
-    """``x.retain_grad()``, ``optimizer.step()``, and ``x.sort()``, a sorted copy in one library, a
-    store in the other.
+    """Skip ``x.retain_grad()``, and refuse ``optimizer.step()`` and ``x.sort()``.
+
+    ``x.sort()`` is a sorted copy in one library and a store in the other.
     """
     name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
     rest = part.source.text[part.token(3).start : part.span.end] if count > 3 else ""
@@ -333,7 +338,7 @@ def _refuse_first_word(part: Part) -> None:
 #     names  = NAME [ "as" NAME ] { "," NAME [ "as" NAME ] }
 
 
-_OF_PYTHON = frozenset({"__future__"})  # modules that say something to Python, and nothing here
+_OF_PYTHON = frozenset({"__future__"})  # modules that matter to Python only
 _HELP = "leave it out; write import numpy as np, import torch, from scipy import special"
 
 
@@ -343,11 +348,11 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _IMPORTED = re.compile(r"([\w.*]+)(?:\s+as\s+(\w+))?")
-_UNREAD = re.compile(r"#[^\n]*|\\\r?\n")  # comments, and ends of lines that go on
+_UNREAD = re.compile(r"#[^\n]*|\\\r?\n")  # comments and line continuations
 
 
 def import_line(part: Part) -> Import:
-    """import = "import" module { "," module } | "from" path "import" names.
+    """Parse ``import = "import" module { "," module } | "from" path "import" names``.
 
     Raises ParseError.
     """
@@ -360,14 +365,14 @@ def import_line(part: Part) -> Import:
 
 
 def _imported_names(text: str, begin: int = 0) -> Iterator[Imported]:
-    """The names that import lines take."""
+    """Yield the names that import lines take."""
     for line in _IMPORT.finditer(text):
         for item in _IMPORTED.finditer(text, *line.span(2)):
             name, alias = item.groups()
             span = Span(begin + item.start(1), begin + item.end(1))
             if line[1] is not None:
                 yield Imported(line[1], name, alias or name, span)
-            else:  # without an alias, the name is that of the library
+            else:  # without an alias, the name bound is that of the library
                 yield Imported(name, None, alias or name.partition(".")[0], span, bool(alias))
 
 
@@ -383,14 +388,14 @@ def is_of_python(path: str) -> bool:
 
 
 def unknown_module(path: str) -> UnknownNameError:
-    """The error of a module that is none of the known libraries'."""
+    """Return the error of a module that belongs to no known library."""
     close = suggestion(path, sorted(MODULES), cutoff=0.8)
     said = f"the module '{path}' is not known here"
     return UnknownNameError(said, help=f"did you mean '{close}'?" if close else _HELP)
 
 
 def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
-    """The error of a name that a known module has not, or not here."""
+    """Return the error of a name that a known module does not have, or not here."""
     help = (
         "leave it out: what it does is not in the language"
         if close is None or f"'{name}'" in close
@@ -400,10 +405,10 @@ def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
 
 
 def modules_imported(source: Source) -> dict[str | None, str] | None:
-    """Return what the import lines in a text bind to modules, by names; by None a module out of
-    which something else is taken.
+    """Return the modules that the import lines in a text bind, by names.
 
-    None for a text without import lines.
+    The key None has a module from which something else is taken. None is returned for a text
+    without import lines.
     """
     items = [*_imported_names(_UNREAD.sub(_blanks, source.text))]
     if not items:
@@ -427,7 +432,7 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
 
 
 def _definition(found: re.Match[str]) -> str:
-    """The head of a definition, up to where its expression begins."""
+    """Return the head of a definition, up to where its expression begins."""
     return f"{found[1]}({found[2]}) =".rjust(len(found[0]))
 
 
@@ -465,8 +470,9 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], 
 
 
 def rewrite(text: str) -> str:
-    """Functions of one line, derivatives of libraries, printed values and draws of NumPy's as the
-    language writes them.
+    """Rewrite pasted Python as the language has it.
+
+    This is for functions of one line, derivatives of libraries, printed values and NumPy's draws.
     """
     if any(word in text for word in ("def ", "lambda ", "grad(", "print(", "random.")):
         for pattern, written in _REWRITTEN:
@@ -478,7 +484,7 @@ _PROMPT = re.compile(r"(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n
 _MORE = re.compile(r"^(?:\.\.\.(?:[ \t]|(?=\r?$))|[ \t]*\.\.\.:(?:[ \t]|(?=\r?$)))", re.MULTILINE)
 _HEADERS = words(
     "for while if elif else with try except finally class def async"
-)  # that a block follows
+)  # words that a block follows
 _HEADER = re.compile(rf"[ \t]*(?:{'|'.join(_HEADERS)})\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
 _JOINED = re.compile(r"[ \t]*(?:elif|else|except|finally)\b")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?\r?\n?\Z")
@@ -500,8 +506,9 @@ def is_head(line: str) -> bool:
 
 
 def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Source]:
-    """Logical lines, each with the number of its first line: prompts are blanks, and a block is one
-    piece.
+    """Yield logical lines, each with the number of its first line.
+
+    Prompts become blanks, and a block is one piece.
     """
     prompted = False
     block: list[str] = []
@@ -536,7 +543,7 @@ def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Sourc
 
 
 def _block(lines: list[str], name: str | None, first: int) -> Source:
-    """A block as it stands, or the definition that it is."""
+    """Return a block as it stands, or the definition that it is."""
     text = "".join(lines)
     read = rewrite(text)
     return Block(text, name, first) if read == text else Source(read, name, first)

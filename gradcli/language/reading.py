@@ -1,5 +1,7 @@
-"""Reading of attributes and calls: by which library's meaning, and what stops gradients where it
-was written.
+"""Reading of attributes and calls.
+
+It decides by which library's meaning they are read, and what stops gradients in the library that
+they were written for.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ from gradcli.ops.calling.prefixes import (
 
 
 def expressions_of(statement: Statement) -> list[Expression]:
-    """The expressions that a statement evaluates, and those of a function that it defines."""
+    """Return the expressions that a statement evaluates, and those of a function it defines."""
     if isinstance(statement, Assertion):
         sides = [
             side for relation in statement.relations for side in (relation.left, relation.right)
@@ -76,14 +78,14 @@ def expressions_of(statement: Statement) -> list[Expression]:
 
 
 def names_bound_by(statement: Statement) -> list[str]:
-    """The names to which a statement binds values."""
+    """Return the names to which a statement binds values."""
     if isinstance(statement, Several):
         return [binding.name for binding in statement.bindings]
     return [statement.name] if isinstance(statement, (Binding, DataBinding)) else []
 
 
 def names_quantified_by(statement: Statement) -> list[str]:
-    """The names that stand for all numbers of a range in a statement."""
+    """Return the names that stand for all numbers of a range in a statement."""
     return [each.name for each in getattr(statement, "ranges", ())]
 
 
@@ -103,15 +105,15 @@ def mentioned_names(
     functions: Mapping[str, Definition],
     values: Container[str] = (),
 ) -> list[str]:
-    """The names that expressions depend on, but for those of the catalogue's functions and
-    libraries.
+    """Return the names that expressions depend on, without functions and libraries.
 
-    ``values`` are names that have values: before a bracket, too, they are factors.
+    The omitted names are those of the catalogue's functions and of libraries. ``values`` are names
+    that have values: even before a bracket, they are factors.
     """
     found: dict[str, None] = {}
     seen: set[str] = set()
     pending = [(expression, frozenset[str]()) for expression in expressions]
-    for expression, own in pending:  # which grow
+    for expression, own in pending:  # grows during the loop
         for name in _direct(expression, functions, values):
             if name in own:
                 continue
@@ -159,8 +161,9 @@ def _is_meant(call: Call, functions: Mapping[str, Definition], values: Container
 
 
 def evidence_of(frame: Frame, scope: Scope) -> Evidence:
-    """Return what the text of a statement shows of its dialect, or of the expression that is
-    none's.
+    """Return the evidence of the dialect in the text of a frame.
+
+    That is the text of its statement, or of an expression outside of any statement.
     """
     if frame.shown is None:
         evidence = frame.shown = Evidence(scope.dialect.seen.roots)
@@ -202,10 +205,10 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
     if isinstance(base, Function) and base.base is None:
         from gradcli.language.array_methods import is_ufunc, method_of_ufunc
 
-        if is_ufunc(base):  # np.add.reduce and its kin; other functions have no attributes
+        if is_ufunc(base):  # np.add.reduce and the like; other functions have no attributes
             return method_of_ufunc(base, name)
         raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
-    if name in calls.OF_VALUES:  # which most programs do without
+    if name in calls.OF_VALUES:  # imported here because most programs use none of these
         from gradcli.language.array_methods import METHODS, PROPERTIES
 
         made = PROPERTIES.get(name)
@@ -238,7 +241,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             library == library_of(base) and has(base, name) and calls.exists(name, library)
         ):
             return Function(function, library)
-    # whose methods are declared, and which is a type
+    # Parts are known by their declared functions; Tensor is a type.
     if is_part(name, library_of(base)) and name != "Tensor":
         return Module(path)
     from gradcli.language import library_names
@@ -258,8 +261,10 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
 
 
 def property_of(builder: Builder, name: str, base: Expr) -> Any:
-    """``x.T`` (axes reversed), ``x.mT`` (the last two exchanged, ShapeError if there are fewer),
-    ``x.shape``, ``x.ndim``, ``x.size``.
+    """Return the property ``T``, ``mT``, ``shape``, ``ndim`` or ``size`` of an array.
+
+    ``x.T`` has the axes reversed, ``x.mT`` has the last two exchanged (ShapeError if there are
+    fewer).
     """
     if name == "T":
         return base if base.ndim < 2 else shapes.transpose(base, axes=None)
@@ -278,19 +283,19 @@ class Reading(Coercion):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope)
-        # what is to be said of nodes wherever results depend on them
+        # Notes on nodes, for all results that depend on them.
         self.notes_of: dict[Expr, str] = {}
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
-        """The library of a function without a prefix.
+        """Return the library of a function without a prefix.
 
-        Raises AmbiguousError where it means two things.
+        Raises AmbiguousError if it means two things.
         """
         if name in meanings.OF_NUMPY_BARE:
             self._refuse_rows(node, name, frame, arguments)
             return NUMPY
         call = _form(node, name, False, arguments)
-        # a formula, as we print them; a claim; a value
+        # A formula as we print it, a claim, or a value.
         outside = frame.statement is None and not evidence_of(frame, self.scope).prefixes
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
@@ -308,7 +313,10 @@ class Reading(Coercion):
     def method(
         self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any]
     ) -> str:
-        """The library of a method. Raises AmbiguousError where it means two things."""
+        """Return the library of a method.
+
+        Raises AmbiguousError if it means two things.
+        """
         self._refuse_all_axes(node, name, frame, [base, *arguments])
         call = _form(node, name, True, [base, *arguments])
         found = self._dialect(call, node, frame)
@@ -317,14 +325,14 @@ class Reading(Coercion):
         if not is_method_of_arrays(name) or "dim" in call.keywords or "keepdim" in call.keywords:
             return TORCH
         if name == "transpose" and len(arguments) == 2 and self.value(base).ndim != 2:
-            return TORCH  # NumPy's wants all axes
+            return TORCH  # NumPy's transpose takes all axes
         if (
             name == "repeat"
             and len(arguments) == 1
             and isinstance(arguments[0], tuple)
             and not node.keywords
         ):
-            return TORCH  # sizes; NumPy's takes a number for each entry, which is written as a list
+            return TORCH  # sizes; NumPy's takes a count for each entry, written as a list
         return (
             NUMPY
             if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None
@@ -346,8 +354,9 @@ class Reading(Coercion):
             raise
 
     def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
-        """Refuse the sum of a matrix in a program that was written for Python: there it is the sum
-        of the rows.
+        """Refuse the sum of a matrix in a program that was written for Python.
+
+        There, it is the sum of the rows.
         """
         if name != "sum" or not arguments or {"axis", "dim"} & dict(node.keywords).keys():
             return
@@ -373,9 +382,9 @@ class Reading(Coercion):
     def _refuse_all_axes(
         self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]
     ) -> None:
-        """Refuse ``softmax(m)`` of a matrix without an axis:
+        """Refuse ``softmax(m)`` of a matrix without an axis.
 
-        SciPy's is over all entries, that of networks along the last axis.
+        SciPy's goes over all entries, that of networks along the last axis.
         """
         if (
             len(arguments) != 1
@@ -401,10 +410,10 @@ class Reading(Coercion):
     def settle(
         self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]
     ) -> Any:
-        """The result of a call: without its gradient, where that stops in the library that it was
-        written for.
+        """Return the result of a call, detached where its library stops gradients.
 
-        Raises ArgumentError for what JAX refuses of values that it differentiates.
+        That is the library that the call was written for. Raises ArgumentError for calls that JAX
+        refuses on differentiated values.
         """
         name, library, method = function.name, function.library, function.base is not None
         if library == MATH:
@@ -434,13 +443,13 @@ class Reading(Coercion):
         return self._detach(frame.keep(node, made), written)
 
     def convert(self, made: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
-        """The same of what makes a plain number, ``float(x)`` and ``x.item()``.
+        """Return the result of a conversion to a plain number, ``float(x)`` or ``x.item()``.
 
-        In NumPy's code that is x; where nothing says what the code is, it stops gradients as in
-        PyTorch's, for whose sake one writes so.
+        It is detached as by `settle`. In NumPy's code it is x. If nothing tells the code's dialect,
+        it stops gradients as in PyTorch's, where it is written for that purpose.
         """
         if isinstance(node.callee, Attribute) and name != "item":
-            return made  # x.float(), which is another dtype of x and no number of Python
+            return made  # x.float() is x with another dtype, not a number of Python
         if name not in CONVERSIONS or not any(map(self._varies, given)):
             return made
         known = self._dialect(meanings.Call("item", True, (False,), ()), node, frame)
@@ -457,7 +466,10 @@ class Reading(Coercion):
         return stopped
 
     def only_dialect(self, frame: Frame) -> str | None:
-        """The dialect of a statement, if its prefixes, or else its program's, show one alone."""
+        """Return the dialect of a statement, if its prefixes, or else its program's, show only one.
+
+        The program's evidence is its prefixes, its imports, or the dialect asked for.
+        """
         own = evidence_of(frame, self.scope).prefixes
         evidence = self.scope.dialect.evidence()
         found = own or evidence.prefixes or evidence.imports

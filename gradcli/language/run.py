@@ -79,7 +79,7 @@ class Bindings:
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
         self.scope, self.lowering = scope, lowering
-        self._dependent: dict[Expr, set[Expr]] = {}  # values that depend on leaves
+        self._dependent: dict[Expr, set[Expr]] = {}  # values known to depend on each leaf
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -93,8 +93,10 @@ class Bindings:
     def spoil(
         self, statement: Statement, names: list[str], error: GradcliError | None = None
     ) -> None:
-        """Leave without a value what a statement with an error should have bound, or may have
-        changed in place, and without gradients what it should have passed back to.
+        """Take values and gradients from names that a statement with an error should have set.
+
+        Names that it should have bound, or may have changed in place, have no value afterwards;
+        names that it should have passed gradients back to have no gradient.
         """
         scope, text = self.scope, statement.text
         changed, all_trained = names_changed(text)
@@ -106,7 +108,7 @@ class Bindings:
             scope.passed_back.append(None)
 
     def raw(self, expr: Expr) -> Any:
-        """The value of a constant expression, whole numbers as integers."""
+        """Return the value of a constant expression, whole numbers as integers."""
         value = np.asarray(self.scope.evaluate(expr))
         if (
             expr.kind == "float"
@@ -137,9 +139,7 @@ class Bindings:
             scope.bindings[scope.names[name]] = statement
 
     def _is_made_of_itself(self, statement: Binding) -> bool:
-        """Return whether a binding mentions its own name, or names that depend on the value bound
-        to it.
-        """
+        """Return whether a binding mentions its own name, or names that depend on its value."""
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
@@ -150,7 +150,7 @@ class Bindings:
         if leaf is None:
             return False
         values = [scope.names[other] for other in names if other in scope.names]
-        if scope.objects:  # d = Normal(x, s), or parts = x.chunk(2), which depend on x as well
+        if scope.objects:  # these depend on x, too: d = Normal(x, s), parts = x.chunk(2)
             values += [
                 part
                 for other in names
@@ -163,7 +163,7 @@ class Bindings:
         """Return whether a value depends on a leaf: asked down to values that are known to."""
         known = self._dependent.setdefault(leaf, {leaf})
         nodes, seen = [value], {value}
-        for node in nodes:  # which grow
+        for node in nodes:  # grows during the loop
             if node in known:
                 known.add(value)
                 return True
@@ -300,8 +300,9 @@ class ProgramText:
         return self._whole
 
     def begin_of(self, source: Source) -> int | None:
-        """Return where a logical line begins; None if it does not stand in the text as it is, as
-        lines of pasted sessions do not.
+        """Return the offset where a logical line begins in the text.
+
+        It is None if the line is not in the text as it is, as for lines of pasted sessions.
         """
         line = source.first_line - 1
         if not 0 <= line < len(self._read):
@@ -310,24 +311,25 @@ class ProgramText:
         return begin if self.text.startswith(source.text, begin) else None
 
     def line_of(self, offset: int) -> int:
-        """The line of an offset, from 0."""
+        """Return the line of an offset, from 0."""
         return bisect_right(self._starts, offset) - 1
 
 
 def move_span(span: Span, begin: int | None) -> tuple[int, int] | None:
-    """A span of a logical line as one of the whole text."""
+    """Convert a span of a logical line to one of the whole text."""
     return None if begin is None else (begin + span.start, begin + span.end)
 
 
 _UNFINISHED = re.compile(r"[-+]?[0-9.]+[eE][-+]?")
-_PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
+_PROMPTS = (">>>", "In [", "Out[")  # of pasted sessions
 
 
 def sources(
     lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT
 ) -> Iterator[Source]:
-    """The logical lines of a program, as its lines come, but for blank ones; their characters as
-    they are read.
+    """Yield the logical lines of a program as its lines come, without blank ones.
+
+    Their characters are normalized.
     """
     logical = logical_lines(lines, limits.length)
     for first, line in logical:
@@ -344,8 +346,9 @@ def sources(
 def statements(
     lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT
 ) -> Iterator[Statement | GradcliError]:
-    """The statements of a program, as its lines come; an error takes the place of a statement that
-    cannot be read.
+    """Yield the statements of a program as its lines come.
+
+    An error takes the place of a statement that cannot be read.
     """
     for source in sources(lines, name, limits):
         yield from parse_statements(source, limits.length)
@@ -354,7 +357,7 @@ def statements(
 # -- Programs
 
 
-_REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding
+_REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding, asks for the name's gradient
 
 
 class Sides(NamedTuple):
@@ -370,15 +373,15 @@ class Lowered:
     """A query or assert as nodes of the graph."""
 
     statement: Asked
-    value: Expr  # of an assert, the left side of its first relation
-    relations: tuple[Sides, ...] = ()  # of an assert
+    value: Expr  # for an assert, the left side of its first relation
+    relations: tuple[Sides, ...] = ()  # for an assert only
     within: float | None = None
     ranges: Mapping[str, Quantity] = field(
         default_factory=lambda: NO_RANGES
-    )  # of an assert: what it is claimed for
-    static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it has taken beforehand
-    read_as: str | None = None  # in the language's own spelling, where the text has a textbook's
-    notes: tuple[str, ...] = ()  # what is to be said of how it was read
+    )  # for an assert: the ranges that it is claimed for
+    static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it takes while lowering
+    read_as: str | None = None  # in the language's own spelling, if the text is in a textbook's
+    notes: tuple[str, ...] = ()  # notes on how it was read
 
 
 class Program:
@@ -388,19 +391,19 @@ class Program:
         self.scope = scope
         self.lowering = Lowering(scope)
         self.bindings = Bindings(scope, self.lowering)
-        self.text: ProgramText | None = None  # keeps what is read, where that is wanted
-        self._read: list[Expression] = []  # the parts of the last query or assert, as they are read
+        self.text: ProgramText | None = None  # keeps the text that is read, if wanted
+        self._read: list[Expression] = []  # parts of the last query or assert, as they were read
         self._begun = self._kept = (
             scope.mark()
-        )  # kept: up to the last statement that others can build on
+        )  # kept: up to the last statement that later ones can build on
 
     def sources(
         self, lines: Iterable[str], name: str | None = None, *, stream: bool = False
     ) -> Iterator[Source]:
-        """The logical lines of the program as they come; what they show of its dialect is noted.
+        """Yield the logical lines of the program as they come, and note evidence of its dialect.
 
-        The lines to come are looked at when the meaning of a name depends on them, but for those of
-        a ``stream``, which is answered line by line.
+        The lines to come are looked at when the meaning of a name depends on them, except in a
+        ``stream``, which is answered line by line.
         """
         scope, limits = self.scope, self.scope.limits
         if self.text is not None:
@@ -421,8 +424,9 @@ class Program:
     def statements(
         self, lines: Iterable[str], name: str | None = None, *, stream: bool = False
     ) -> Iterator[Statement | GradcliError]:
-        """The statements of the program as its lines come, as `sources`; an error takes the place
-        of one that cannot be read.
+        """Yield the statements of the program as its lines come, like `sources`.
+
+        An error takes the place of a statement that cannot be read.
         """
         for source in self.sources(lines, name, stream=stream):
             yield from parse_statements(source, self.scope.limits.length)
@@ -451,7 +455,7 @@ class Program:
             lowered = self._run(statement)
         except Exception as unforeseen:
             error = without_bad_help(as_gradcli_error(unforeseen), self.scope)
-            self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
+            self.scope.mentioned |= words_of(statement)  # lowering may have stopped before some
             self.bindings.spoil(statement, names_bound_by(statement), error)
             raise error from error.__cause__
         finally:
@@ -512,7 +516,7 @@ class Program:
         return self.lowering.coerce(result, expression, source)
 
     def _lower(self, expression: Expression, source: Source) -> Any:
-        """The meaning of a part of a query or an assert; how it was read is kept."""
+        """Lower a part of a query or an assert, and keep the expression as it was read."""
         result = self.lowering.lower(expression, source)
         self._read.append(self.lowering.read or expression)
         return result
@@ -525,9 +529,9 @@ class Program:
         return self.lowering.coerce(result, expression, source)
 
     def _ends(self, statement: Assertion) -> dict[str, tuple[float, float]]:
-        """The ends of the ranges that an assert is about.
+        """Return the ends of the ranges that an assert is about.
 
-        Raises ArgumentError for what is no range.
+        Raises ArgumentError for anything that is not a range.
         """
         found = {}
         for each in statement.ranges:
@@ -546,7 +550,7 @@ class Program:
 
     def _lower_assert(self, statement: Assertion, ranges: Mapping[str, Quantity]) -> Lowered:
         source = statement.source
-        taken: set[Expr] = set()  # leaves whose values are needed beforehand
+        taken: set[Expr] = set()  # leaves whose values are taken while lowering
         relations = []
         for relation in statement.relations:
             sides = []
@@ -593,7 +597,7 @@ class Program:
         lowered.read_as = written if isinstance(statement, Query) else " ".join(text.split())
 
     def constant(self, text: str, what: str) -> Any:
-        """The value of a VALUE on the command line or in a record: a constant expression.
+        """Return the value of a VALUE on the command line or in a record: a constant expression.
 
         Raises as `read` does.
         """
@@ -605,9 +609,9 @@ class Program:
         return self.bindings.raw(self.read(text, what))
 
     def uncertain(self, text: str, name: str) -> tuple[Any, Any]:
-        """The value of a VALUE, and its standard deviation or None.
+        """Return the value of a VALUE, and its standard deviation or None.
 
-        Raises as `constant`, and for what is no standard deviation.
+        Raises as `constant`, and for anything that is not a standard deviation.
         """
         text = normalize(text)
         source = Source(text, f"<{name}>")
@@ -621,18 +625,19 @@ class Program:
         return value, self.deviation(text[end:], value, name)
 
     def deviation(self, text: str, value: Any, name: str) -> Any:
-        """The standard deviation of a value by its text, which may be in percent:
+        """Return the standard deviation that a text gives; ``5%`` is in percent of the value.
 
-        ``5%``. Raises as `uncertain`.
+        Raises as `uncertain`.
         """
         number = text.rstrip().removesuffix("%")
         found = self.constant(number, f"<standard deviation of {name}>")
         return deviations(found, value, name, percent=number != text.rstrip())
 
     def read(self, text: str, what: str) -> Expr:
-        """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``.
+        """Read an expression outside of the program, with ``2,3`` short for ``[2, 3]``.
 
-        ``what`` names the text in errors. Raises ParseError, LimitError, and what lowering raises.
+        ``what`` names the text in errors. Raises ParseError, LimitError, and the errors of
+        lowering.
         """
         text = normalize(text)
         source = Source(text, what)

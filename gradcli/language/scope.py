@@ -1,6 +1,4 @@
-"""The scope of a running program: its graph, the names bound so far, and the values of its
-leaves.
-"""
+"""Scope of a running program: its graph, the names bound so far, and its leaves' values."""
 
 from __future__ import annotations
 
@@ -40,19 +38,19 @@ QUANTITY, WHOLE, MASK = "quantity", "whole", "mask"
 
 
 class StaticUse(NamedTuple):
-    """A leaf whose value a program takes beforehand, so that no derivative flows through that
-    place.
-    """
+    """Leaf whose value a program takes beforehand, so no derivative flows through that place."""
 
     leaf: Expr
-    # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
+    # QUANTITY: a number like any other; WHOLE: an index, a shape or an axis; MASK: a choice of
+    # entries.
     kind: str
     place: str
 
 
 class Bound(Fixed):
-    """Meaning of a name that is no value (an object, a library, a function of one), and whether
-    that depends on names with values.
+    """Meaning of a name that is no value: an object, a library, or a function of one.
+
+    ``mentions`` tells whether it depends on names with values.
     """
 
     object: Any
@@ -67,56 +65,57 @@ class Scope:
     ) -> None:
         self.limits, self.precision, self.random_state = limits, precision, random_state
         self.graph = Graph(limits)
-        self.names: dict[str, Expr] = {}  # what they mean in the text that follows
-        self.leaves: dict[str, Expr] = {}  # what they mean in results: a leaf, also after x = x/2
+        self.names: dict[str, Expr] = {}  # what names mean in the text that follows
+        self.leaves: dict[str, Expr] = {}  # what names mean in results: a leaf, even after x = x/2
         self.functions: dict[str, Definition] = {}
-        # what names stand for that are no values: nn.MSELoss(), F.relu
+        # Names of things that are not values: nn.MSELoss(), F.relu.
         self.objects: dict[str, Any] = {}
         self.values: dict[Expr, Any] = {}  # of leaves, in the program's precision
         self.whole: set[Expr] = set()  # leaves bound to whole numbers
-        self.deviations: dict[Expr, Any] = {}  # standard deviations of leaves that are not exact
-        # results that are not exact, each with its slopes by names
+        self.deviations: dict[Expr, Any] = {}  # standard deviations of inexact leaves
+        # Inexact results, each with its slopes by name.
         self.uncertain: list[tuple[str, dict[str, np.ndarray]]] = []
         self.masks: list[Expr] = []  # of which the values were taken beforehand
         self.frozen: set[Expr] = set()  # leaves bound with const
         self.replaced: set[str] = set()  # names that were bound to something else before
-        # what made leaves and named nodes of the program
+        # Statements that made leaves and named nodes of the program.
         self.bindings: dict[Expr, Binding | DataBinding] = {}
-        self.mentioned: set[str] = set()  # names that stand in the text so far
-        # leaves whose values a name's binding has taken beforehand
+        self.mentioned: set[str] = set()  # names that occur in the text so far
+        # Leaves whose values were taken while lowering a name's binding.
         self.static_uses: dict[str, dict[StaticUse, None]] = {}
         self.outside: dict[str, Any] = {}  # values that replace the program's own bindings
-        # names without values, where these may move: the leaves that stand for them
+        # Leaves for names without values, where those are allowed to vary.
         self.free: dict[str, Expr] = {}
-        self.decisive: set[str] = set()  # free names of which a number was taken beforehand
-        self.lost: dict[str, Expr] = {}  # what names meant before a binding that has failed
-        # what import lines have bound names to: modules, functions, constants
+        self.decisive: set[str] = set()  # free names whose value was needed while lowering
+        self.lost: dict[str, Expr] = {}  # what names meant before a binding of theirs failed
+        # What import lines bind: modules, functions, constants.
         self.imported: dict[str, Any] = {}
         self.dialect = Dialect()
-        # nodes that a conversion has detached, with the conversion
+        # Nodes that a conversion detached, with the conversion's text.
         self.detached: dict[Expr, str] = {}
-        self.failed: dict[str, int] = {}  # names whose binding has an error, with its line
-        # lines of bindings that failed because one before had, and the line of that
+        self.failed: dict[str, int] = {}  # names whose binding failed, with its line
+        # Line of a failed binding -> line of the earlier one that made it fail.
         self.causes: dict[int, int] = {}
-        self.lowered: list[Frame] = []  # expressions, and what each node of their trees became
+        self.lowered: list[Frame] = []  # expressions, with what each node of their trees became
         self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
-        # whether a name in wrt that has no value is an error; else it may be another query's
+        # Whether a name in wrt without a value is an error; if not, it may belong to another query.
         self.needed = False
         self.requiring: set[str] = set()  # names whose gradients a script asks for
         # what backward() was called on; None where that was refused
         self.passed_back: list[Expr | None] = []
-        self.cleared: dict[str, int] = {}  # of how much of that names have no gradient any more
-        self.seeded: dict[str, Any] = {}  # libraries' random numbers, whose seed a script has
+        self.cleared: dict[str, int] = {}  # how many of passed_back a name's gradient leaves out
+        self.seeded: dict[str, Any] = {}  # random generators of libraries that a script has seeded
         self.serial = 0
-        # names hold one trial point of many, or columns of them: verdicts without sympy, and
-        # without repairs
+        # Whether names hold one of many trial points, or columns of them, whose verdicts do without
+        # sympy and without repairs.
         self.in_passing = False
         self._random: np.random.Generator | None = None
         self._integral: dict[Expr, bool] = {}
 
     def take_effect(self, kind: str, of: str) -> None:
-        """Take what a script does to gradients or to random numbers; clearing what is no name's is
-        for all names.
+        """Apply an effect of a script on gradients or random numbers.
+
+        Clearing without a name in the program clears all names.
         """
         if kind == "requires":
             self.requiring.add(of)
@@ -141,7 +140,7 @@ class Scope:
         return self._random
 
     def draw(self, numbers: np.ndarray) -> Expr:
-        """A node of random numbers."""
+        """Make a node of random numbers."""
         return self.graph.constant(numbers)
 
     def bind_value(self, name: str, value: Any, *, const: bool = False) -> Expr:
@@ -152,10 +151,10 @@ class Scope:
         """
         raw = np.asarray(value)
         kind = kind_of(raw)
-        # what is made of it gets the value, too
+        # What was made from the free name gets the value, too.
         free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None
         leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
-        # what is too large for float32 is infinite, and is said where it is used
+        # What is too large for float32 becomes infinite, and is reported where it is used.
         with np.errstate(all="ignore"):
             self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
         if raw.dtype.kind in "iu":
@@ -190,8 +189,9 @@ class Scope:
         )
 
     def subject(self, name: str) -> Expr | None:
-        """Return what a name means in results and in claims about them: the value bound to it, or
-        else the node.
+        """Return the meaning of a name in results and in claims about them.
+
+        It is the value bound to the name, or else the node.
         """
         return self.leaves.get(name, self.names.get(name))
 
@@ -203,7 +203,7 @@ class Scope:
         self.failed.pop(name, None)
 
     def mark(self) -> tuple[tuple[int, int], int, int]:
-        """A moment in a program, to which `forget_since` goes back."""
+        """Return a mark of the present moment in a program, to which `forget_since` goes back."""
         return self.graph.mark(), len(self.lowered), len(self._integral)
 
     def forget_since(self, mark: tuple[tuple[int, int], int, int]) -> None:
@@ -221,7 +221,7 @@ class Scope:
         """
         if node.op is None:
             return []
-        # fewer results where lowering failed
+        # There are fewer results where lowering failed.
         return [
             (frame.source, tree.span)
             for frame in self.lowered
@@ -230,25 +230,24 @@ class Scope:
         ]
 
     def origins(self) -> Origins:
-        """Return where the nodes that the text made come from; searched when it is asked for, as
-        `spans`.
+        """Return the origins of the nodes that the text made.
+
+        They are searched on request, as in `spans`.
         """
         from gradcli.language.origins import origins
 
         return origins(self.lowered, self.bindings)
 
     def name_node(self, node: Expr, name: str) -> Expr:
-        """A node under an identity of its own, so that something can be differentiated with respect
-        to it.
-        """
+        """Make a node with an identity of its own, to differentiate with respect to it."""
         self.serial += 1
         renamed: Expr = structure.alias(node, name=name, serial=self.serial)
         return renamed
 
     def evaluate(self, node: Expr) -> Any:
-        """The value of a node under the bindings so far.
+        """Compute the value of a node under the bindings so far.
 
-        Raises EvaluationError, with the node, where it cannot be computed.
+        Raises EvaluationError, with the node, if it cannot be computed.
         """
         if self.free:
             self.decisive |= {
@@ -304,8 +303,10 @@ NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
 def quantify(
     scope: Scope, ends: Mapping[str, tuple[float, float]]
 ) -> Iterator[Mapping[str, Quantity]]:
-    """Names as variables: where one is bound to a number, it is this number's leaf, so that what
-    depends on it is meant with it.
+    """Make names variables over their ranges while the context lasts.
+
+    A name that is bound to a number stands for this number's leaf, so that anything that depends on
+    it varies with it.
     """
     tables = scope.names, scope.leaves, scope.objects
     before, replaced = [dict(table) for table in tables] if ends else [], set(scope.replaced)
@@ -329,10 +330,11 @@ def quantify(
 
 
 class Builder(Host, Protocol):
-    """Takes results of lowering for nodes or for parameters of the program; `coercion.Coercion` is
-    the one there is.
+    """Converter from results of lowering to nodes or to parameters of the program.
 
-    A result is a node, or, where the language has them, a tuple, a list (an array not made yet), a
+    `coercion.Coercion` is the only one.
+
+    A result is a node or, where the language has them, a tuple, a list (an array not made yet), a
     string, None, a `Module`, a `Function` or a `FreeVariable`.
     """
 
@@ -344,28 +346,32 @@ class Builder(Host, Protocol):
     def random(self) -> np.random.Generator: ...
 
     def value(self, argument: Any) -> Expr:
-        """A result as a node.
+        """Convert a result to a node.
 
-        Raises TypeMismatchError for what is no number or array, MissingValueError for a name
+        Raises TypeMismatchError for anything but a number or an array, MissingValueError for a name
         without a value.
         """
 
     def static(self, argument: Any, of: Use | str | None = None) -> Any:
-        """A result as a parameter of the program, known beforehand: integers, tuples, strings,
-        arrays of indices.
+        """Convert a result to a parameter of the program, known beforehand.
+
+        It is an integer, a tuple, a string or an array of indices.
         """
 
     def flag(self, result: Any, place: str) -> bool:
-        """A result as True or False, known beforehand; numbers are what they are in Python.
+        """Convert a result to True or False, known beforehand.
 
-        Raises ArgumentError for anything else.
+        Numbers count as in Python. Raises ArgumentError for anything else.
         """
 
     def integer(self, result: Any, place: str = "an index") -> int:
-        """A result as a whole number known beforehand. Raises ArgumentError for any other."""
+        """Convert a result to a whole number known beforehand.
+
+        Raises ArgumentError for any other.
+        """
 
     def number(self, result: Any, place: str | None) -> float:
-        """A result as a number known beforehand, which decides what entries there are.
+        """Convert a result to a number known beforehand, which decides what entries there are.
 
         Raises ArgumentError for anything else.
         """
@@ -379,14 +385,15 @@ class Builder(Host, Protocol):
 
 
 class Range(Fixed):
-    """``start:stop:step`` between brackets, or ``slice(start, stop, step)``; parts that are left
-    out are None.
+    """Range ``start:stop:step`` between brackets, or ``slice(start, stop, step)``.
+
+    Parts that are left out are None.
     """
 
     start: Any
     stop: Any
     step: Any
-    span: Span | None = None  # where it is written between brackets
+    span: Span | None = None  # where it stands between brackets
 
 
 def run_body(
@@ -396,11 +403,10 @@ def run_body(
     given: Mapping[str, Any],
     written: Any,
 ) -> Expansion:
-    """The call of a body with arguments as it takes them: what it says is an ``Expr`` as a node,
-    all else as it is.
+    """Call a body with the kinds of arguments that it takes.
 
-    ``written`` are the arguments that stand in the text. Raises ArgumentError for one that is
-    missing.
+    A parameter annotated ``Expr`` gets a node, any other gets the argument as it is. ``written``
+    are the arguments in the text. Raises ArgumentError for a missing one.
     """
     import inspect
 
@@ -417,11 +423,11 @@ def run_body(
 
 
 class Routine(Thing):
-    """A function, or (with a base) a method, by its parameters as `signature` takes them and its
-    body.
+    """Function, or (with a base) method, made of its parameters and its body.
 
-    ``body(builder, **given)`` gets what was written, as results of lowering; parameters of the
-    signature that are left out keep the body's own defaults, and those without one are required.
+    The parameters are written as `signature` takes them. ``body(builder, **given)`` gets the
+    written arguments as results of lowering. Parameters of the signature that are left out keep the
+    body's own defaults; those without a default are required.
     """
 
     def __init__(
@@ -435,16 +441,16 @@ class Routine(Thing):
         return signature(self.written, self.parameters)
 
     def of(self, base: Any) -> Routine:
-        """The same as a method of something, which is the first argument."""
+        """Return the routine as a method of an object, which becomes the first argument."""
         return Routine(self.written, self.parameters, self.body, (base,))
 
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """Raises ArgumentError for what it does not take."""
+        """Call the routine; raise ArgumentError for arguments that it does not take."""
         arguments = [*self.parts, *arguments]
         given = binding.bind(builder, self.written, self.signature, arguments, keywords)
         return run_body(builder, self.signature, self.body, given, (arguments, keywords))
 
 
 def routines(table: Mapping[str, tuple[str, Callable[..., Any]]]) -> dict[str, Routine]:
-    """A table of routines by their names."""
+    """Return a table of routines by their names."""
     return {name: Routine(name, parameters, body) for name, (parameters, body) in table.items()}

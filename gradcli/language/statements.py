@@ -84,7 +84,7 @@ from gradcli.spelling import words
 
 
 def equals_of(part: Part) -> int:
-    """The place of the "=" of a statement that is outside of brackets; 0 without one."""
+    """Return the place of a statement's "=" outside of brackets; 0 without one."""
     return next(iter(part.places("=")), 0)
 
 
@@ -99,15 +99,15 @@ def binds_several(part: Part) -> bool:
 
 
 def several(part: Part) -> Several:
-    """several = targets "=" items.
+    """Parse ``several = targets "=" items``.
 
-    Raises ParseError for other targets than names, and for another number of items.
+    Raises ParseError for targets that are not names, and for another number of items.
     """
     equals = equals_of(part)
     targets = _targets(part, equals)
     begin, stop = equals + 1, part.stop - part.start
     commas = part.places(",", begin, stop)
-    if commas and commas[-1] == stop - 1:  # at the end
+    if commas and commas[-1] == stop - 1:  # a comma at the end
         stop = commas.pop()
     if not commas:
         if begin >= stop:
@@ -142,11 +142,10 @@ def _targets(part: Part, equals: int) -> list[Token]:
 
 
 def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
-    """The values of one expression for several names: the entries of a tuple or list, the rows of
-    an array.
+    """Return the values of one expression for several names.
 
-    Raises ShapeError for another number of them, TypeMismatchError for a number, which has no
-    parts.
+    They are the entries of a tuple or list, or the rows of an array. Raises ShapeError for another
+    number of them, TypeMismatchError for a number, which has no parts.
     """
     if not isinstance(result, (tuple, list)):
         node = builder.value(result)
@@ -176,8 +175,10 @@ _LATEX = re.compile(r"\A\s*\$.*\$\s*\Z|\\[A-Za-z|{(\[,;:!]|[\^_]\s*\{|\}\s*[\^_]
 
 
 def tokens_of(source: Source) -> list[Token]:
-    """The tokens of a text, which is LaTeX where it has commands, or exponents and indices in
-    braces, outside of comments, or stands between dollars.
+    """Return the tokens of a text, which may be LaTeX.
+
+    It is LaTeX if it has commands, or exponents and indices in braces, outside of comments, or
+    stands between dollars.
 
     Raises ParseError at the first bad character.
     """
@@ -192,8 +193,9 @@ def tokens_of(source: Source) -> list[Token]:
 
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
-    """The statements of one logical line; an error takes the place of the statement it stands in,
-    or of the rest of the line.
+    """Yield the statements of one logical line.
+
+    An error takes the place of its statement, or of the rest of the line.
     """
     try:
         yield from _parse(source, limit)
@@ -243,9 +245,9 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
-    """The whole text as one expression.
+    """Parse the whole text as one expression.
 
-    Raises LimitError for one that is too long, ParseError for what is none.
+    Raises LimitError for an expression that is too long, ParseError for anything that is not one.
     """
     if len(source.text) > limit:
         raise LimitError(
@@ -261,7 +263,7 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 
 def statements_of(text: str) -> list[Statement] | None:
-    """The statements that a text is, None for what cannot be read."""
+    """Return the statements in a text, or None if it cannot be read."""
     source, start, found = Source(text), 0, []
     try:
         tokens = tokens_of(source)
@@ -278,7 +280,7 @@ def statements_of(text: str) -> list[Statement] | None:
 # next error.
 
 
-_LONGEST_HELP = 2_000  # characters of a help that is tried
+_LONGEST_HELP = 2_000  # longest help that is tried, in characters
 _OFFER = re.compile(
     r"(?:write:?|define it:|give it one(?: before)?:) ([^;]*(?:; \w+\()?.*)", re.DOTALL
 )
@@ -303,8 +305,9 @@ _NO_TEXT = (
 
 
 def offers(help: str) -> list[str]:
-    """The texts that a help says to write: between commas and "or", each perhaps with what it is
-    for.
+    """Return the texts that a help offers to write.
+
+    They stand between commas and "or", each perhaps with its purpose.
     """
     found = _OFFER.match(help)
     if found is None:
@@ -320,7 +323,7 @@ def offers(help: str) -> list[str]:
 
 
 def without_bad_help(error: GradcliError, scope: Scope | None = None) -> GradcliError:
-    """The error without a help that offers what cannot be read, or calls what nobody knows."""
+    """Return the error without a help that offers unreadable text or calls unknown names."""
     if (
         error.help is not None
         and len(error.help) <= _LONGEST_HELP
@@ -331,9 +334,7 @@ def without_bad_help(error: GradcliError, scope: Scope | None = None) -> Gradcli
 
 
 def _can_be_read(text: str, scope: Scope | None) -> bool:
-    """Tell whether a text is a statement, or a value and its deviation, in which all that is called
-    is something.
-    """
+    """Tell whether a text is a statement, or a value and its deviation, with only known calls."""
     found = statements_of(f"x = {text}" if "±" in text else text)
     if found is None or scope is None:
         return found is not None
@@ -356,9 +357,9 @@ def _can_be_read(text: str, scope: Scope | None) -> bool:
 
 @lru_cache(64)
 def read_again(expression: Expression, values: frozenset[str]) -> Expression:
-    """An expression where some of the names before brackets are known to be values.
+    """Parse an expression again, with some of the names before brackets known to be values.
 
-    Raises AmbiguousError for what has two readings.
+    Raises AmbiguousError if it has two readings.
     """
     source, span = expression.source, expression.span
     assert source is not None
@@ -372,14 +373,14 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
 
 
 def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
-    """statement = constant | data | binding | augmented | assertion | definition | query; the first
-    two tokens say which.
+    """Parse a statement; its first two tokens tell its kind.
 
-    None for a statement of Python that changes nothing here.
+    The rule is ``statement = constant | data | binding | augmented | assertion | definition |
+    query``. None is returned for a statement of Python that changes nothing here.
     """
     last = tokens[stop - 1]
     span = Span(tokens[start].start, end_of(last))
-    if source.latex:  # which is longer than what it stands for
+    if source.latex:  # LaTeX is longer than the tokens that stand for it
         begin, end = end_of(tokens[start - 1]) if start else 0, tokens[stop].start
         text = source.text[begin:end]
         span = Span(end - len(text.lstrip()), begin + len(text.rstrip()))
@@ -426,17 +427,17 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
 
 
 def query(part: Part) -> Query:
-    """query = derivative | expression"""
+    """Parse ``query = derivative | expression``."""
     return Query(part.source, part.span, derivative_or_expression(part, frozenset()))
 
 
 def plain(part: Part, values: frozenset[str]) -> Expression:
-    """An expression and nothing else."""
+    """Parse an expression and nothing else."""
     return part.expression(0, values)
 
 
 def derivative_or_expression(part: Part, values: frozenset[str]) -> Expression:
-    """derivative | expression: which of them, if some names are known to have a meaning."""
+    """Parse ``derivative | expression``, if some names are known to have a meaning."""
     sign = part.tokens[part.start].text
     if sign in ("d", "∂"):
         found = head(part.tokens, part.start, part.stop)
@@ -448,8 +449,9 @@ def derivative_or_expression(part: Part, values: frozenset[str]) -> Expression:
 
 
 def data(part: Part) -> DataBinding:
-    """data = NAME "=" "@" FILE [ ( "±" | "+/-" ) expression ], a path up to the end of the
-    statement, or to a sign after a space
+    """Parse ``data = NAME "=" "@" FILE [ ( "±" | "+/-" ) expression ]``.
+
+    FILE is a path up to the end of the statement, or to a sign after a space.
     """
     name, text = part.token(0), part.source.text
     reference, error = of_data(text[part.token(3).start : part.span.end])
@@ -463,8 +465,10 @@ def data(part: Part) -> DataBinding:
 
 
 def binding(part: Part, place: int = 0) -> Binding:
-    """binding = NAME "=" expression [ ( "±" | "+/-" ) expression ], constant = "const" NAME "="
-    expression
+    """Parse a binding or a constant.
+
+    binding = NAME "=" expression [ ( "±" | "+/-" ) expression ]
+    constant = "const" NAME "=" expression
     """
     name, begin, const = part.token(place), place + 2, place > 0
     if part.token(place + 1).text != "=":
@@ -485,9 +489,9 @@ def binding(part: Part, place: int = 0) -> Binding:
 
 
 def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
-    """The standard deviation from a place on, and whether it is in percent of the value:
+    """Parse the standard deviation from a place on.
 
-    ``2 ± 5%``.
+    The result tells, too, whether it is in percent of the value: ``2 ± 5%``.
     """
     count = part.stop - part.start
     percent = place + 1 < count and part.token(count - 1).text == "%"
@@ -495,9 +499,9 @@ def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
 
 
 def augmented_assignment(part: Part) -> Binding:
-    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression:
+    """Parse an augmented assignment as ``name = name + (expression)``.
 
-    ``name = name + (expression)``
+    augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression
     """
     return part.bind(part.token(0), _augmented_value(part, frozenset()))
 
@@ -513,7 +517,7 @@ def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
 
 
 def definition(part: Part, names: list[Token], equals: int) -> Definition:
-    """definition = NAME "(" NAME { "," NAME } ")" "=" expression"""
+    """Parse ``definition = NAME "(" NAME { "," NAME } ")" "=" expression``."""
     name, parameters = part.token(0), [token.text for token in names]
     if len(set(parameters)) < len(parameters):
         raise ParseError("a parameter is named twice", span=name.span, source=part.source)
@@ -526,10 +530,10 @@ def definition(part: Part, names: list[Token], equals: int) -> Definition:
 # whose tree says where each has its sides.
 
 
-_LONGEST_CLAIMS = 200  # characters of a suggestion
+_LONGEST_CLAIMS = 200  # longest suggestion, in characters
 _EXAMPLE = "write: assert x == y"
 _RANGE = "write: assert x**2 >= 0 for x in -1..1"
-_JOINED = ("and", "or", "not", "if", "else")  # words of what is a condition, but no comparison
+_JOINED = ("and", "or", "not", "if", "else")  # words in a condition that is no comparison
 
 
 def _ends_value(token: Token) -> bool:
@@ -563,7 +567,7 @@ class _Claims:
         return self.part.token(at).kind == NAME and self.part.token(at + 1).text == "in"
 
     def assertion(self) -> Assertion:
-        """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" ranges ]
+        """Parse assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" ranges ].
 
         Raises ParseError for what is no relation, with what to write.
         """
@@ -584,7 +588,7 @@ class _Claims:
         return Assertion(part.source, part.span, relations, self._tolerance(), self._ranges())
 
     def _relation(self, node: Node) -> Relation:
-        """relation = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum"""
+        """Parse ``relation = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum``."""
         if not isinstance(node, Binary) or BINDING.get(node.operator) != COMPARISON:
             self._refuse_value(node)
         left, right = (self.part.cut(side.span).expression(0) for side in (node.left, node.right))
@@ -608,7 +612,7 @@ class _Claims:
         return found
 
     def _ranges(self) -> tuple[Quantified, ...]:
-        """range = NAME "in" sum ".." sum"""
+        """Parse the ranges of an assert: ``range = NAME "in" sum ".." sum``."""
         found: dict[str, Quantified] = {}
         if self.ranges == self.stop:
             return ()
@@ -660,12 +664,14 @@ class _Claims:
 # t``, ``∂/∂x x^2y``.
 
 
-_HIGHEST = 12  # order of a derivative
+_HIGHEST = 12  # highest order of a derivative
 
 
 class Head(NamedTuple):
-    """``d^2/dx^2``: the variables, once for each order, the names that have no value there, and the
-    place of what follows.
+    """Head of a derivative, ``d^2/dx^2``.
+
+    ``variables`` has each variable once for each order, ``differentials`` the names that have no
+    value there, and ``body`` is the place after the head.
     """
 
     variables: list[str]
@@ -673,17 +679,18 @@ class Head(NamedTuple):
     body: int
 
 
-_LONGEST_HEAD = 4 * _HIGHEST  # tokens
+_LONGEST_HEAD = 4 * _HIGHEST  # in tokens
 _ORDER = r"(?:\*\* ([0-9]+) |([⁰¹²³⁴-⁹]+) )?"
 _HEADS = {
     sign: re.compile(rf"{sign} {_ORDER}/ ((?:{sign}\S+ {_ORDER}){times})")
     for sign, times in (("d", ""), ("∂", "+"))
-}  # in tokens
+}  # for texts of tokens, joined by blanks
 
 
 def head(tokens: list[Token], start: int, stop: int) -> Head | None:
-    """The operator that a statement begins with; None where it is none, or nothing follows that it
-    could be applied to.
+    """Parse the differential operator at the beginning of a statement.
+
+    None is returned if there is no operator, or nothing follows to which it could apply.
     """
     sign = tokens[start].text
     found = _HEADS[sign].match(
@@ -711,8 +718,9 @@ def head(tokens: list[Token], start: int, stop: int) -> Head | None:
 
 
 def _order(digits: str, superscript: str) -> int:
-    """The order that an exponent says, 1 without one; of a high one no more than that it is too
-    high.
+    """Return the order that an exponent gives, 1 without one.
+
+    A high exponent is cut short; it only matters that the order is too high.
     """
     return int(digits[:4] or superscript_value(superscript[:4] or "¹"))
 

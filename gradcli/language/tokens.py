@@ -13,11 +13,11 @@ from gradcli.errors import ParseError, Source, Span
 from gradcli.ops.calling.textbook import NOT_COMPUTED
 from gradcli.spelling import words
 
-# from 1 on, the groups of _TOKEN
+# The groups of _TOKEN, from 1 on.
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)
 
-RESERVED = words("if else and or not")  # names that stand for nothing
-# Words that statements of Python begin with; python_hints.py is asked about these.
+RESERVED = words("if else and or not")  # words that cannot be names
+# Words that begin statements of Python, which python_hints.py handles.
 PYTHON_WORDS = words("""
     async break class continue def del elif else except finally for global if nonlocal pass print raise return try while with yield
 """)
@@ -33,7 +33,7 @@ class Token(NamedTuple):
         return Span(self.start, self.start + max(1, len(self.text)))
 
 
-_token = tuple.__new__  # makes a named tuple in half the time that its own constructor takes
+_token = tuple.__new__  # makes a named tuple in half the time of its own constructor
 
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _SPELLINGS = {
@@ -61,11 +61,11 @@ _TOKEN = re.compile(
     ){_BLANKS}""",
     re.VERBOSE | re.DOTALL,
 )
-# What a text in ASCII is cut at by who looks for names and numbers alone (query/templates.py): the
-# same names and numbers, but for underscores between digits, and for names of functions.
+# Where query/templates.py, which needs names and numbers only, cuts an ASCII text: at the same
+# names and numbers as here, except for underscores between digits and names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
 WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
-ROOTS = ("√", "∛")  # signs before what a root is taken of
+ROOTS = ("√", "∛")  # signs of roots, which stand before the radicand
 STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
@@ -83,7 +83,10 @@ _HELP = {
 
 
 def tokenize(source: Source) -> list[Token]:
-    """The tokens of a text, with one END. Raises ParseError at the first bad character."""
+    """Return the tokens of a text, with one END.
+
+    Raises ParseError at the first bad character.
+    """
     tokens: list[Token] = []
     append = tokens.append
     text = source.text
@@ -101,7 +104,7 @@ def tokenize(source: Source) -> list[Token]:
 
 
 def next_token(source: Source, start: int) -> tuple[Token, int]:
-    """The token at a place, and the place after it and blanks.
+    """Return the token at a place, and the place after it and the blanks that follow.
 
     Raises ParseError for a bad character.
     """
@@ -135,9 +138,7 @@ def _bad_character(source: Source, char: str, start: int) -> ParseError:
 
 
 def superscript_value(text: str) -> float:
-    """The exponent that superscript digits stand for: a whole number, or a float as of a number
-    with as many digits.
-    """
+    """Return the exponent of superscript digits: a whole number, or a float if it is long."""
     digits = text.lstrip("⁻").translate(_PLAIN_DIGITS)
     value = int(digits) if len(digits) < 300 else float(digits)
     return -value if text.startswith("⁻") else value
@@ -148,7 +149,10 @@ def end_of(token: Token) -> int:
 
 
 def outside(tokens: Sequence[Token], start: int, stop: int) -> list[int]:
-    """The places of the tokens start:stop outside of brackets, which these belong to."""
+    """Return the places of the tokens start:stop outside of brackets.
+
+    The brackets themselves count as outside.
+    """
     found, depth = [], 0
     for at in range(start, stop):
         text = tokens[at].text
@@ -162,7 +166,7 @@ def outside(tokens: Sequence[Token], start: int, stop: int) -> list[int]:
 _BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 
 
-_CONTINUED = ("\\\n", "\\\r\n")  # how a line ends that goes on in the next
+_CONTINUED = ("\\\n", "\\\r\n")  # endings of a line that continues on the next
 
 
 def open_brackets(text: str) -> int:
@@ -174,14 +178,13 @@ def open_brackets(text: str) -> int:
 
 
 def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]:
-    """Join physical lines while a bracket is open; yields the number of the first line (from 1) and
-    the text.
+    """Join physical lines while a bracket is open.
 
-    Lines come as they are read, so that a pipe is answered line by line. A bracket that is never
-    closed (before the end, or within ``limit`` characters) leaves its line alone, and reading
-    resumes on the line after it.
+    The number of the first line (from 1) and the text are yielded. Lines come as they are read, so
+    that a pipe is answered line by line. A bracket that is never closed (before the end, or within
+    ``limit`` characters) leaves its line alone, and reading resumes on the next line.
     """
-    pending: list[str] = []  # lines from the one that opened a bracket
+    pending: list[str] = []  # lines since the one that opened a bracket
     depths: list[int] = []
     first, size, depth = 1, 0, 0
     for line in lines:
@@ -212,7 +215,7 @@ def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[
     for change in depths:
         total += change
         ends.append(total)
-    lowest = list(ends)  # the smallest depth at the end of this or any later line
+    lowest = list(ends)  # smallest depth at the end of this or any later line
     for i in range(len(lowest) - 2, -1, -1):
         lowest[i] = min(lowest[i], lowest[i + 1])
     start = 0

@@ -37,18 +37,18 @@ class Node:
     __slots__ = ("end", "place", "start")
     start: int
     end: int
-    place: int  # in the statement's list of nodes
+    place: int  # index in the statement's list of nodes
 
     @property
     def span(self) -> Span:
         return Span(self.start, self.end)
 
     def children(self) -> Iterator[Node]:
-        """The parts that it is made of."""
+        """Yield the parts of the node."""
         for slot in self.__slots__:
             value = getattr(self, slot)
             for part in value if isinstance(value, list) else [value]:
-                inner = part[1] if isinstance(part, tuple) else part  # of a keyword
+                inner = part[1] if isinstance(part, tuple) else part  # a keyword with its value
                 if isinstance(inner, Node):
                     yield inner
 
@@ -208,8 +208,9 @@ class Expression:
         self.root, self.nodes = root, nodes
 
     def extend(self, *nodes: Node) -> Expression:
-        """An expression with further nodes, the last of which is its root, and what is known of
-        this one.
+        """Return the expression with further nodes, the last of which is its root.
+
+        Anything else that is known of this expression is kept.
         """
         made = copy(self)
         made.root, made.nodes = nodes[-1], [*self.nodes, *nodes]
@@ -249,14 +250,15 @@ class Binding(Statement):
     expression: Expression
     const: bool = False
     deviation: Expression | None = None  # its standard deviation
-    percent: bool = False  # of the value
-    part: int | None = None  # its place among the results that the names of one statement share
+    percent: bool = False  # whether the deviation is in percent of the value
+    part: int | None = None  # place among the results that the names of one statement share
 
 
 @dataclass(eq=False, repr=False)
 class Several(Statement):
-    """``a, b = ...``: several names at once, each with an expression of its own, or all with the
-    results of one.
+    """Binding of several names at once, ``a, b = ...``.
+
+    Each name has an expression of its own, or all share the results of one.
     """
 
     bindings: list[Binding]
@@ -265,9 +267,7 @@ class Several(Statement):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Imported:
-    """One thing that an import line takes: a module, a name out of one, or "*" for all of its
-    names.
-    """
+    """Import of one thing: a module, a name out of one, or "*" for all of its names."""
 
     path: str
     name: str | None
@@ -278,8 +278,9 @@ class Imported:
 
 @dataclass(eq=False, repr=False)
 class Import(Statement):
-    """``import numpy as np``, ``from torch import nn``: names for libraries and for what is in
-    them.
+    """Import line, ``import numpy as np`` or ``from torch import nn``.
+
+    It gives names to libraries and to their contents.
     """
 
     items: list[Imported]
@@ -287,8 +288,10 @@ class Import(Statement):
 
 @dataclass(eq=False, repr=False)
 class Effect(Statement):
-    """A statement of a training script that binds nothing: that a name "requires" a gradient or is
-    to be "cleared" of it, or the seed of the random numbers of a library, which has its name.
+    """Statement of a training script that binds nothing.
+
+    ``kind`` is "requires" if a name requires a gradient, "clears" if a name's gradient is cleared,
+    or the library whose random numbers are seeded.
     """
 
     kind: str
@@ -303,7 +306,7 @@ class DataBinding(Statement):
     name_span: Span
     reference: str
     deviation: Expression | None = None  # its standard deviation
-    percent: bool = False  # of the value
+    percent: bool = False  # whether the deviation is in percent of the value
 
 
 @dataclass(eq=False, repr=False)
@@ -347,8 +350,8 @@ class Assertion(Statement):
     """``assert left relation right ...``: a claim, or several that are joined."""
 
     relations: list[Relation]
-    within: Expression | None = None  # the absolute tolerance of them all
-    ranges: tuple[Quantified, ...] = ()  # what it is claimed for, if not for the values of names
+    within: Expression | None = None  # absolute tolerance of all relations
+    ranges: tuple[Quantified, ...] = ()  # its ranges, if it is not about the values of names
 
 
 Asked = Query | Assertion  # statements that are answered by a record each
@@ -371,16 +374,16 @@ class Frame:
         call: tuple[Frame, Node] | None = None,
     ) -> None:
         self.expression, self.source, self.locals = expression, source, locals_
-        # where the text stands: of a function's body, its definition; None outside of programs
+        # Where the text stands; for a function's body, its definition; None outside programs.
         self.statement = statement
-        self.finish = finish  # what makes the call's result of the body's
-        self.call = call  # of a function's body: the call, and the expression that it stands in
-        self.results: list[Any] = []  # of the nodes so far
-        # by places of calls of functions made of operations; None for a user's
+        self.finish = finish  # makes the call's result from the body's
+        self.call = call  # for a function's body: the expression with the call, and the call
+        self.results: list[Any] = []  # results of the nodes so far
+        # By the places of calls made of operations; None for a user's function.
         self.expansions: dict[int, Expansion | None] = {}
-        # what the statement shows of its dialect, once that has been asked for
+        # What the statement shows of its dialect, once that was asked for.
         self.shown: Any = None
-        self.coerced: Any = None  # the node that the whole result was taken for, where it was none
+        self.coerced: Any = None  # the node made of the whole result, if that was none
 
     @property
     def nodes(self) -> list[Node]:
@@ -391,7 +394,7 @@ class Frame:
         return self.source.text[node.start : node.end]
 
     def keep(self, node: Node, made: Any) -> Any:
-        """The result of a function; what was expanded for it is kept."""
+        """Return the result of a function, and keep its expansion."""
         if type(made) is not Expansion:
             return made
         self.expansions[node.place] = made
@@ -402,13 +405,14 @@ class Frame:
 # brackets, in the language's own spelling.
 
 
-_CLOSE = ("*", "/", "**")  # operators without spaces around them
-Part = str | tuple[Node, int]  # a text, or a node and how tightly it has to hold together
+_CLOSE = ("*", "/", "**")  # operators written without spaces around them
+Part = str | tuple[Node, int]  # a text, or a node and how tightly it must hold together
 
 
 def rewritten(expression: Expression, own: Collection[str] = ()) -> str:
-    """An expression as text that is read back to the same tree; ``log`` as ``ln``, unless it is one
-    of the program's own functions.
+    """Write an expression as text that is read back to the same tree.
+
+    ``log`` becomes ``ln``, unless it is one of the program's own functions.
     """
     out: list[str] = []
     pending: list[Part] = [(expression.root, EXPRESSION)]
@@ -436,7 +440,7 @@ def _tightness_and_parts(node: Node, own: Collection[str]) -> tuple[int, list[Pa
         case Number():
             return _number(node.value)
         case Name():
-            # a function as a value would take what follows for its argument
+            # A function used as a value would take what follows as its argument.
             taking = textbook.is_bare(node.name) and not textbook.is_own(node.name)
             return ATOM, [f"({node.name})" if taking else node.name]
         case Binary():
@@ -535,14 +539,14 @@ CONDITIONS = {
     "and": "and",
     "|": "or",
     "&": "and",
-}  # operators of booleans, and the operations that they are
+}  # operators of booleans, and their operations
 
 
 def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -> None:
-    """Raise for ``or``, ``and``, ``|`` and ``&`` unless both operands are boolean, and for ``^``
-    where its base is.
+    """Refuse operators on operands that give them another reading.
 
-    ``left`` and ``right`` are their kinds.
+    ``or``, ``and``, ``|`` and ``&`` are refused unless both operands are boolean, ``^`` if its base
+    is boolean. ``left`` and ``right`` are the kinds of the operands.
     """
     sign = "^" if node.operator == "**" else node.operator
     a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
@@ -578,8 +582,9 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
 def _mask_repair(
     node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source
 ) -> str:
-    """Return what to write for a mask of numbers: conditions, or a product with an absolute value
-    where a second bar follows.
+    """Return the text to write for a mask of numbers.
+
+    It consists of conditions or, if a second bar follows, of a product with an absolute value.
     """
     third = _FACTOR.match(source.text[node.right.end :].lstrip()) if node.operator == "|" else None
     if third is not None:

@@ -1,3 +1,4 @@
-"""NumPy's further functions, made of operations: once, for programs, tensors and traced
-functions.
+"""NumPy's further functions, made of operations.
+
+They are written once, for programs, tensors and traced functions.
 """

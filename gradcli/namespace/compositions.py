@@ -1,8 +1,7 @@
-"""Functions of NumPy and SciPy that are made of operations, on carriers of any kind: nodes of a
-program, and tensors.
+"""Functions of NumPy and SciPy made of operations, on carriers of any kind.
 
-What has a derivative keeps it: the ends of a range are operands, and only how many numbers it has
-is decided beforehand.
+Carriers are nodes of a program, and tensors. Anything that has a derivative keeps it: the ends of a
+range are operands, and only the number of its values is decided beforehand.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ from gradcli.ops.registry import record_named
 
 
 def line(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any]:
-    """Evenly spaced numbers from start to stop, with both ends exactly as they are; and their
-    distance.
+    """Return evenly spaced numbers from start to stop, and their distance.
+
+    Both ends are exactly as given.
     """
     parts = count - 1 if endpoint else count
     step = (stop - start) / parts if parts > 0 else (stop - start) * math.nan
@@ -52,10 +52,11 @@ def ratios(start: Any, stop: Any, count: int, endpoint: bool) -> Any:
 def moving(
     function: Callable[..., Any], value: Callable[[Any], Any], at: int = 0
 ) -> Callable[..., Any]:
-    """A function of NumPy's that only moves entries: of their places, by which they are then taken.
+    """Make a function on carriers from a function of NumPy that only moves entries.
 
-    value  makes a carrier of an array that is given
-    at     which argument has the entries: an array, or nested lists of arrays
+    NumPy's function is applied to the entries' places, by which the entries are then taken.
+    ``value`` makes a carrier of a given array. ``at`` is the argument that has the entries: an
+    array, or nested lists of arrays.
     """
 
     def run(*given: Any, **named: Any) -> Any:
@@ -91,11 +92,10 @@ def moving(
 def letter_operands(
     arguments: Sequence[Any], number: Callable[[Any], int]
 ) -> tuple[str, list[Any]]:
-    """einsum's subscripts and operands of ``a, [0, 1], b, [1, 2], [0, 2]``.
+    """Return einsum's subscripts and operands of ``a, [0, 1], b, [1, 2], [0, 2]``.
 
-    Raises ArgumentError for labels that are no whole numbers.
-
-    number  the whole number that a label is
+    ``number`` converts a label to a whole number. Raises ArgumentError for labels that are not
+    whole numbers.
     """
     pairs = len(arguments) // 2 * 2
     terms = ",".join(_letters(labels, number) for labels in arguments[1:pairs:2])
@@ -121,10 +121,11 @@ def _letters(labels: Any, number: Callable[[Any], int]) -> str:
 
 
 def cho_factor(x: Any, lower: bool) -> tuple[Any, bool]:
-    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for
-    cho_solve.
+    """Return a Cholesky factor, and whether it is the lower one, for cho_solve.
+
+    This is scipy.linalg.cho_factor.
     """
-    # which SciPy leaves as it was
+    # SciPy leaves the other triangle as it was.
     rest = record_named("triu")(x, k=1) if lower else record_named("tril")(x, k=-1)
     return record_named("cholesky")(x, upper=not lower) + rest, lower
 

@@ -36,11 +36,11 @@ class Generator:
         return self._seed
 
     def _words(self, n: int) -> np.ndarray:
-        """n draws of 32 bits."""
+        """Return n draws of 32 bits."""
         return self.distributions.randint(0, 1 << 32, size=n, dtype=np.uint32)
 
     def _pairs(self, n: int) -> np.ndarray:
-        """n draws of 64 bits: the first word is the high one."""
+        """Return n draws of 64 bits; the first word is the high one."""
         words = self._words(2 * n).astype(np.uint64)
         return (words[0::2] << np.uint64(32)) | words[1::2]
 
@@ -52,19 +52,20 @@ class Generator:
         else:
             bits = self._words(n) & np.uint32((1 << 24) - 1)
             drawn = (bits.astype(np.float32) * np.float32(2.0**-24)).astype(dtype)
-            drawn[drawn == 1] = 0  # what 16 bits round up to the end
+            drawn[drawn == 1] = 0  # rounding to 16 bits may give 1
         return drawn.reshape(shape)
 
     def normal(self, shape: tuple[int, ...], dtype: Any, in_blocks: bool = True) -> np.ndarray:
-        """Standard normal numbers; those for floats of 16 bits are not rounded to these.
+        """Draw standard normal numbers.
 
-        in_blocks  whether sixteen or more are drawn in blocks, as for memory without gaps
+        Numbers for floats of 16 bits are not rounded to these. ``in_blocks`` tells whether sixteen
+        or more are drawn in blocks, as for memory without gaps.
         """
         n, wide = math.prod(shape), np.float64 if dtype == np.float64 else np.float32
         if n < 16 or not in_blocks:
             return np.array([self._one() for _ in range(n)]).astype(wide).reshape(shape)
         out = np.empty(n, wide)
-        first = n - n % 16 if np.dtype(dtype).itemsize == 2 else n  # of 16 bits none in vain
+        first = n - n % 16 if np.dtype(dtype).itemsize == 2 else n  # 16 bits: no unused draws
         out[:first] = self.uniform((first,), wide)
         for start in range(0, n - 15, 16):
             out[start : start + 16] = _block(out[start : start + 16])

@@ -1,9 +1,9 @@
-"""Methods of NumPy's functions of two arrays, on carriers:
+"""Methods of NumPy's functions of two arrays, on carriers.
 
-``np.add.reduce(x, axis=1)``, ``.accumulate``, ``.outer``.
+They are ``np.add.reduce(x, axis=1)``, ``.accumulate`` and ``.outer``.
 
-``call(name, *arrays, **keywords)`` applies a function of NumPy's to carriers; ``name`` is that of
-the function of two arrays.
+``call(name, *arrays, **keywords)`` applies a function of NumPy to carriers; ``name`` is that of the
+function of two arrays.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ Call = Callable[..., Any]
 
 @cache
 def joined_by(name: str) -> str:
-    """The name of the operation that a function of two arrays is; empty if it is none."""
+    """Return the name of the operation of a function of two arrays, or "" if there is none."""
     found = lookup(name, NUMPY)
     return "" if found is None else record_named(found.target).name
 
 
 @cache
 def reduction(name: str) -> str | None:
-    """The name of the reduction that puts entries together by a function of two arrays, if there is
-    one.
+    """Return the name of the reduction that joins entries by a function of two arrays.
+
+    It is None if there is none.
     """
     joins = joined_by(name)
     return next((op.name for op in registry().values() if joins and folds(op) == joins), None)
@@ -59,7 +60,7 @@ def _place(axis: Any, x: Any) -> int:
 
 
 def _running(call: Call, name: str, x: Any, axis: int) -> list[Any]:
-    """The results so far, entry by entry along an axis."""
+    """Return the results so far, entry by entry along an axis."""
     lead = ((None, None, None),) * axis
     results: list[Any] = []
     for i in range(x.shape[axis]):
@@ -71,7 +72,7 @@ def _running(call: Call, name: str, x: Any, axis: int) -> list[Any]:
 
 
 def accumulate(call: Call, name: str, x: Any, axis: int = 0) -> Any:
-    """The results so far along an axis."""
+    """Return the results so far along an axis."""
     place = _place(axis, x)
     running = {"add": "cumsum", "mul": "cumprod"}.get(joined_by(name))
     return (
@@ -82,5 +83,5 @@ def accumulate(call: Call, name: str, x: Any, axis: int = 0) -> Any:
 
 
 def outer(call: Call, name: str, a: Any, b: Any) -> Any:
-    """The function of every entry of one with every entry of the other."""
+    """Apply the function to every entry of one array with every entry of the other."""
     return call(name, reshape(a, shape=(*a.shape, *(1,) * len(b.shape))), b)

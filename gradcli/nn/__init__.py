@@ -1,5 +1,6 @@
-"""PyTorch's ``torch.nn``: the functions in `functional` and `init`, and classes of functions that
-keep arguments; none with parameters.
+"""PyTorch's ``torch.nn``: the functions in `functional` and `init`, and classes of functions.
+
+The classes keep arguments; none has parameters.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,5 +1,6 @@
-"""PyTorch's ``torch.nn.init``: tensors filled as networks begin, in place and outside of
-the graph.
+"""PyTorch's ``torch.nn.init``.
+
+It fills tensors with the initial values of networks, in place and outside of the graph.
 """
 
 from __future__ import annotations
@@ -24,9 +25,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return what a layer's weights are scaled by before a nonlinearity, so that the variance
-    stays.
-    """
+    """Return the scale of a layer's weights before a nonlinearity that keeps the variance."""
     if nonlinearity == "leaky_relu":
         return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in _GAINS:

@@ -1,3 +1,4 @@
-"""The catalogue of operations: one record each, one file a family, the families of a kind in a
-room, where `registry` finds them.
+"""Catalogue of operations: one record each, one file a family.
+
+The families of a kind are in one room, where `registry` finds them.
 """

@@ -1,11 +1,12 @@
-"""Declarations how operations move axes, put entries together along them, and choose entries: one
-for each, read in many ways.
+"""Declarations how operations move axes, put entries together along them, and choose entries.
 
-A record declares ``axes(m, *views, **static)``, which makes the view of the result of those of the
-operands by the methods of ``m``:
+Each operation has one declaration, which is read in many ways.
 
-arrange    the axes in another order; None is a new one of extent 1, and those left out must be of
-           extent 1
+A record declares ``axes(m, *views, **static)``, which makes the view of the result from those of
+the operands by the methods of ``m``:
+
+arrange    the axes in another order; None is a new one of extent 1, and those left out must be
+           of extent 1
 reshape    the same entries in another shape
 repeat     the entries repeated along new axes in front, or along axes of extent 1
 fold_axes  what a fold makes of all entries along axes
@@ -15,9 +16,9 @@ pick       the entries at whole numbers along an axis, and ``put`` the way back
 
 Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries
 (`gradcli.graph.sparsity`), and whole arrays, whose steps are transposed one by one (`Arrays`). What
-a reading cannot say raises `NoLoop`. An operation needs no declaration each entry of whose result
-is an operand's, or zero (`Op.moves`): its forward pass, on the numbers of entries, shows where they
-go.
+a reading cannot express raises `NoLoop`. An operation needs no declaration if each entry of its
+result is an operand's, or zero (`Op.moves`): its forward pass, on the numbers of entries, shows
+where they go.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
 
 
 class NoLoop(Exception):
-    """An operation, or this use of it, is none of axes and entries for a reading: it works on whole
-    arrays.
+    """Error of a reading that cannot express an operation, or this use of it, by axes and entries.
+
+    The operation works on whole arrays.
     """
 
 
@@ -78,8 +80,9 @@ class Reduction(Fixed):
 
 
 def folds(op: Op) -> str:
-    """The name of the operation of two entries by which a reduction puts them together; empty for
-    other operations.
+    """Return the name of the operation of two entries by which a reduction joins entries.
+
+    It is empty for other operations.
     """
     return op.axes.fold.name if isinstance(op.axes, Reduction) else ""
 
@@ -95,8 +98,9 @@ def transpose(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
 
 
 def matrix_product(m: Any, x: Any, y: Any) -> Any:
-    """x @ y: the sum of products along the last axis of x and the last but one of y, both with the
-    axes (batch, row, inner, column).
+    """Compute x @ y, the sum of products along the last axis of x and the last but one of y.
+
+    Both have the axes (batch, row, inner, column).
     """
     rows, columns = len(x.shape) > 1, len(y.shape) > 1
     ours, others = max(len(x.shape) - 2, 0), max(len(y.shape) - 2, 0)
@@ -119,19 +123,22 @@ def matrix_product(m: Any, x: Any, y: Any) -> Any:
 
 
 def numpy_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The index as NumPy takes it; slices are stored as tuples because they must be hashable."""
+    """Return the index in NumPy's form.
+
+    Slices are stored as tuples because they must be hashable.
+    """
     return tuple(
         [slice(*part) if type(part) is tuple else getattr(part, "array", part) for part in index]
     )
 
 
 def entry_numbers(shape: Shape, first: int = 0) -> np.ndarray:
-    """The numbers of an array's entries, in their places."""
+    """Return the numbers of an array's entries, in their places."""
     return np.arange(first, first + math.prod(shape)).reshape(shape)
 
 
 def places_along(shape: Shape, index: Any, axis: int) -> np.ndarray:
-    """The numbers of the entries of an array of a shape at whole numbers along an axis."""
+    """Return the numbers of the entries at whole numbers along an axis of an array."""
     if not shape:
         return np.zeros(np.shape(index), int)
     others = tuple(
@@ -157,7 +164,7 @@ def broadcast(x: Any, shape: Shape) -> Any:
 
 
 def sum_to_shape(part: Any, shape: Shape) -> Any:
-    """Summed to the shape that broadcasting started from."""
+    """Sum an array to the shape that broadcasting started from."""
     part = np.asarray(part)
     if part.shape == shape:
         return part
@@ -177,8 +184,9 @@ class Arrays:
         self._steps: list[Callable[[Any], Any]] = []
 
     def back(self, cotangent: Any) -> Any:
-        """Return what a cotangent of the last result is to the first operand: transposed steps, the
-        last one first.
+        """Return the cotangent of the first operand for a cotangent of the last result.
+
+        The steps are transposed, the last one first.
         """
         for step in reversed(self._steps):
             cotangent = step(cotangent)
@@ -216,7 +224,7 @@ class Arrays:
         )
 
     def product(self, x: Any, y: Any) -> Any:
-        raise NoLoop  # it has two ways back
+        raise NoLoop  # cotangents would go back to two operands
 
     def choose(self, x: Any, index: tuple[Any, ...]) -> Any:
         return self._take(x, entry_numbers(x.shape)[numpy_index(index)])
@@ -240,8 +248,9 @@ class Arrays:
 
 
 def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.ndarray:
-    """Return which entry each of a result is, of those of all operands one after the other, counted
-    from 1; 0 for a zero.
+    """Return the source of each entry of a result, as a number among the operands' entries.
+
+    The entries of all operands are counted one after the other, from 1; 0 is a zero.
     """
     numbers, first = [], 1
     for shape in shapes:
@@ -256,10 +265,10 @@ def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.nd
 def move_entries(
     op: Op, operands: Sequence[Any], static: Mapping[str, Any]
 ) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
-    """Return what an operation makes of whole arrays that moves or adds entries, and what takes a
-    cotangent back to each operand.
+    """Move or add entries of whole arrays by an operation.
 
-    Through whole numbers nothing goes back. Raises NoLoop for other operations.
+    Its result is returned with the function that takes a cotangent back to each operand. Nothing
+    goes back through whole numbers. Raises NoLoop for other operations.
     """
     if op.vjp is None:
         return op.forward(*operands, **static), lambda cotangent: [None] * len(operands)

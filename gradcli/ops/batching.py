@@ -1,10 +1,10 @@
-"""An operation on a batch: on arrays with more axes in front, one example behind each of their
-places.
+"""Operation on a batch: on arrays with more axes in front.
 
-What an operation makes of a batch follows from its record. One on entries makes the same of them;
-one on the last axes of its operands (`Op.core_dims`), too; of one along axes, the parameters move
-that say which, and one that moves entries says how (axes.py). Others are what their definitions
-make of examples.
+One example stands behind each place of these axes. The result for a batch follows from the
+operation's record. An operation on entries makes the same of them, and so does one on the last axes
+of its operands (`Op.core_dims`). For an operation along axes, the parameters that name the axes
+move. An operation that moves entries declares how (axes.py). Others are applied by their
+definitions to examples.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Lead = tuple[int, ...]
 
 
 def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The result for all examples, the lead's axes in front; None if the record does not say.
+    """Return the result for all examples, or None if the record does not tell it.
 
-    lead      the extents of the axes in front
-    operands  each with all of these axes, or where the operation is one on last axes with one entry
-              along some; None for one that is left out
+    The lead's axes are in front; ``lead`` gives their extents. Each of the ``operands`` has all of
+    these axes; for an operation on last axes, it may have one entry along some. An operand that is
+    left out is None.
     """
     if op.leaves_unchanged and op.axes is None:
         return op(*operands, **static)
@@ -52,7 +52,7 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
 
 
 def _apart(x: Any, lead: Lead, count: int) -> Any:
-    """An array with so many axes of one entry between those in front and its own."""
+    """Insert ``count`` axes of one entry between an array's axes in front and its own."""
     return (
         reshape(x, shape=(*x.shape[: len(lead)], *(1,) * count, *x.shape[len(lead) :]))
         if count
@@ -88,8 +88,9 @@ class Example(Operand):
         return Example(self.lead, found)
 
     def _in_front(self, x: Any, rank: int | None) -> Any:
-        """An operand with the axes of the batch in front of so many others: of its own, if no
-        number is given.
+        """Return an operand with the batch's axes in front of ``rank`` others.
+
+        Without a rank, they are in front of the operand's own axes.
         """
         if not isinstance(x, Example):
             return x if rank is not None else broadcast_to(x, shape=(*self.lead, *np.shape(x)))
@@ -131,7 +132,7 @@ class _Batch:
 
 
 def _along(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """An operation along axes, whose numbers grow by those in front."""
+    """Apply an operation along axes, whose numbers grow by the number of axes in front."""
     rank = len(operands[0].shape) - len(lead)
     if not rank or static.get("axis", 0) is None:
         return _flat(op, lead, operands, static)
@@ -146,8 +147,10 @@ def _along(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any
 
 
 def _behind(axis: Any, rank: int, lead: int, *, grown: bool = False) -> Any:
-    """An axis where so many others stand in front; counted from the end it stays as it is, as the
-    result may have another rank.
+    """Return the number of an axis when ``lead`` others stand in front.
+
+    With ``grown``, an axis counted from the end stays as it is, as the result may have another
+    rank.
     """
     if isinstance(axis, (tuple, list)):
         return tuple([_behind(part, rank, lead) for part in axis])
@@ -155,8 +158,9 @@ def _behind(axis: Any, rank: int, lead: int, *, grown: bool = False) -> Any:
 
 
 def _product(op: Op, lead: Lead, x: Any, y: Any) -> Any:
-    """Vectors as matrices of one row or column, which the result then lacks; many vectors times one
-    matrix as a matrix.
+    """Multiply vectors as matrices of one row or column, which the result then lacks.
+
+    Many vectors times one matrix are multiplied as a matrix.
     """
     front = len(lead)
     is_row, is_column = (len(z.shape) == front + 1 for z in (x, y))
@@ -186,8 +190,9 @@ def _on_last_axes(
 
 
 def _flat(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """Along the one axis of all entries of an example, where there is no axis, or an example has
-    none.
+    """Apply an operation along the one axis of all entries of an example.
+
+    This is for an operation without an axis, or an example that has none.
     """
     if (
         len(operands) > 1

@@ -1,7 +1,7 @@
-"""How errors of operands carry into results: forms that records share in `Op.carries`, each a
-true bound for errors of any size.
+"""Propagation of operands' errors into results.
 
-``m`` offers NumPy's functions and the operation; errors are 0.0 where an operand is exact.
+These are forms that records share in `Op.carries`, each a true bound for errors of any size. ``m``
+offers NumPy's functions and the operation. Errors are 0.0 if an operand is exact.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def quotient(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 
 def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    """Return the error of what a division leaves: it jumps by the divisor where the quotient is a
-    whole number.
+    """Return the error of a division's remainder.
+
+    The remainder jumps by the divisor if the quotient is a whole number.
     """
     size, by = m.abs(x), m.abs(y)
     low, high = (size - e) / (by + f), (size + e) / (by - f)
@@ -48,13 +49,13 @@ def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     size = m.abs(x)
-    farther = 0.0 if is_exact(e) else e / (size - e)  # of the logarithm of x, at most
+    farther = 0.0 if is_exact(e) else e / (size - e)  # bound on the change of log(abs(x))
     steep = (m.abs(y) + f) * farther
     if not is_exact(f):
         steep = steep + f * m.abs(m.log(size))
     if is_exact(e):
         return m.abs(out) * m.expm1(steep)
-    largest = size + e  # about 0, where a power that is not negative is at most this
+    largest = size + e  # for x around 0: bounds powers with an exponent that is not negative
     about = (largest if is_exact(f) else m.maximum(largest, 1.0)) ** (y + f) + m.abs(out)
     return m.where(
         m.less(e, size),
@@ -73,8 +74,9 @@ def logarithm(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def error_of_exponential(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Return the error of an exponential, whose exponent is so far off; one that has underflown is
-    less than the least normal number.
+    """Return the error of an exponential whose exponent has an error.
+
+    An exponential that has underflown is less than the least normal number.
     """
     return (out + 2.0**-1022) * m.expm1(error)
 
@@ -85,8 +87,9 @@ def sign(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Return where it is not certain whether an entry is a finite number: of numbers, whatever
-    their errors are, it is.
+    """Return where it is not certain whether an entry is a finite number.
+
+    For numbers it is certain, whatever their errors are.
     """
     return m.isnan(error)
 
@@ -94,8 +97,9 @@ def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
 def error_of_choice(
     m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any
 ) -> Any:
-    """Return the error of a choice: where the condition may be either, as far as the other choice
-    is.
+    """Return the error of a choice.
+
+    If the condition is uncertain, it includes the distance to the other choice.
     """
     taken = 0.0 if is_exact(e) and is_exact(f) else m.where(condition, e, f)
     return (
@@ -106,8 +110,10 @@ def error_of_choice(
 
 
 def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
-    """Return the error of sums of products of an entry of each operand: one operand's error after
-    the other's, among sizes that are farthest off.
+    """Return the error of sums of products of an entry of each operand.
+
+    The errors of the operands are added one after the other. Each is multiplied by the largest
+    possible sizes of the operands before it and the sizes of those after it.
     """
     count = len(operands_and_errors) // 2
     errors = operands_and_errors[count:]
@@ -122,8 +128,9 @@ def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
 
 
 def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return the roundings of logarithms of a sum of two exponentials: how far the smaller operand
-    is off counts as much as its exponential does.
+    """Return the roundings of logarithms of a sum of two exponentials.
+
+    The error of the smaller operand counts as much as its exponential does.
     """
     return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
 
@@ -132,19 +139,19 @@ def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 def reduced_shape(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
-    """The shape that a reduction leaves."""
+    """Return the shape of a reduction's result."""
     axes = axes_of(axis, len(shape))
     return tuple([1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes])
 
 
 def kept_shape(shape: Shape, axis: Any) -> Shape:
-    """The shape of what is the same along axes, which are checked."""
+    """Return the unchanged shape of an operation along axes, which are checked."""
     axes_of(axis, len(shape))
     return shape
 
 
 def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
-    """The shape of entries in another order along an axis, or among all of them."""
+    """Return the shape of entries in another order along an axis, or among all of them."""
     return (math.prod(x),) if axis is None else kept_shape(x, axis)
 
 
@@ -153,16 +160,16 @@ def count(shape: Shape, axis: Any) -> int:
     return math.prod([shape[a] for a in axes_of(axis, len(shape))])
 
 
-# additions that an entry goes through in a sum by pairs, beside two for each doubling
+# Additions that an entry goes through in a pairwise sum, plus two for each doubling.
 _PAIRWISE = 24
 _BLOCK = 8_192  # entries that plans add up at a time
 
 
 def additions(x: Any, terms: float, *, whole: bool) -> float:
-    """Return how many partial sums an entry may go through in a sum of so many: by pairs in memory
-    that is in one piece, else in any order.
+    """Return the number of partial sums that an entry may go through in a sum of ``terms``.
 
-    whole  whether all entries are added up
+    Sums are by pairs if all entries are added (``whole``) and the memory is in one piece, and else
+    in any order.
     """
     if whole and terms > 1 and (x.flags.c_contiguous or x.flags.f_contiguous):
         return min(terms, _PAIRWISE + 2 * math.log2(terms) + terms / _BLOCK)
@@ -170,8 +177,9 @@ def additions(x: Any, terms: float, *, whole: bool) -> float:
 
 
 def running_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
-    """Return the rounding of a running logarithm of a sum of exponentials: each step's own
-    rounding, and that of those before it.
+    """Return the rounding of a running logarithm of a sum of exponentials.
+
+    It is each step's own rounding, and that of the steps before it.
     """
     return (
         m.cumsum(16 * (m.where(m.isfinite(out), m.abs(out), 0.0) + 2), axis=axis)
@@ -191,8 +199,9 @@ def product_of_entries(
 
 
 def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
-    """A part of the product may have underflown, in any order, and the rest multiplies what that
-    has lost.
+    """Return the rounding of a product.
+
+    A part of the product may have underflown, in any order, and the rest multiplies this loss.
     """
     terms = count(x.shape, axis)
     return 2 * terms * m.abs(out) + terms * m.smallest / m.unit * m.at(
@@ -224,8 +233,10 @@ def _outwards(x: Any, e: Any) -> np.ndarray:
 
 
 def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending: bool) -> Any:
-    """Entries may have changed places but those whose intervals lie beyond all before them and
-    before all others.
+    """Return marks of the entries that may have changed places by sorting.
+
+    An entry is certain of its place if its interval lies beyond all before it and before all
+    others.
     """
     if not np.ndim(out):
         return np.zeros((), int)
@@ -239,8 +250,9 @@ def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending
 
 
 def largest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
-    """The place of the first largest entry is certain where that stays first though all others come
-    nearer.
+    """Return marks of the places of the first largest entries.
+
+    A place is certain if its entry stays first even when all others come nearer.
     """
     off, axis = _outwards(x, e), axis if np.ndim(x) else None
     reach, least = x + off, np.max(x - off, axis=axis, keepdims=True)

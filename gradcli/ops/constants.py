@@ -15,9 +15,7 @@ import numpy as np
 
 
 class Constant(float):
-    """A float with its formula in the language, and itself at the precision of an mpmath
-    context.
-    """
+    """Float with its formula in the language, and its value at an mpmath context's precision."""
 
     __slots__ = ("reference", "text")
     text: str
@@ -45,7 +43,10 @@ class _Floats:
 
 
 def exactly(text: str, reference: Callable[[Any], Any]) -> Constant:
-    """A constant by its formula, of pi, euler, exp, log and sqrt of whatever computes them."""
+    """Make a constant by its formula.
+
+    The formula uses pi, euler, exp, log and sqrt of whatever computes it.
+    """
     return Constant(float(reference(_Floats)), text, reference)
 
 
@@ -69,8 +70,9 @@ RADIAN = exactly("(180/pi)", lambda m: 180 / m.pi)
 
 
 def difference(x: float, y: float) -> float:
-    """x - y of parameters: a float where it is one exactly, otherwise a constant that knows its
-    exact value.
+    """Return x - y of parameters.
+
+    It is a float if that is exact, otherwise a constant that knows its exact value.
     """
     value = x - y
     if not math.isfinite(value) or Fraction(x) - Fraction(y) == Fraction(value):
@@ -78,7 +80,7 @@ def difference(x: float, y: float) -> float:
     return Constant(value, f"({x!r} - {y!r})", lambda m: m.mpf(x) - m.mpf(y))
 
 
-# Names that stand for a value until a binding takes them.
+# Names that stand for these values until something binds them.
 NAMED: dict[str, float | bool] = {
     "pi": PI,
     "π": PI,
@@ -97,8 +99,9 @@ NAMED: dict[str, float | bool] = {
 
 
 def number_of(node: Any) -> Any:
-    """The number of a node that is one, also as a quotient of numbers or repeated; None of any
-    other.
+    """Return the number of a node that is one, also as a quotient of numbers or repeated.
+
+    None is returned for any other node.
     """
     if node.is_constant:
         return (

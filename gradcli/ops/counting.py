@@ -1,8 +1,7 @@
-"""Costs of an operation, known from shapes and parameters before it is computed: arrays beside
-operands and result, and time.
+"""Costs of an operation, known from shapes and parameters before it is computed.
 
-Both are counted, never measured, and bounds rather than estimates only where that matters: a factor
-of two does not.
+They are time, and arrays in addition to operands and results. Both are counted, never measured.
+They are bounds rather than estimates only where that matters; a factor of two does not.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Any, Protocol
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
 
-LIGHT = 1 << 20  # entries, and scalar operations, that no limit is about
-# multiplications of matrices that take as long as one operation on entries of arrays
+LIGHT = 1 << 20  # entries, and scalar operations, that no limit restricts
+# Multiplications of matrix products in the time of one operation on array entries.
 _IN_REGISTERS = 16
 
 
@@ -26,11 +25,11 @@ def additions_of(op: Op) -> int:
 
 
 def workspace_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
-    """The entries of arrays that an operation needs beside operands and results.
+    """Return the number of entries that an operation needs besides operands and results.
 
     Some operands may be missing.
     """
-    if op.core_dims is None or op.adds == "products":  # of which BLAS takes parts of the factors
+    if op.core_dims is None or op.adds == "products":  # BLAS copies only parts of the factors
         return 0
     return 5 * max(_sizes(op, out, operands))
 
@@ -61,9 +60,7 @@ def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
 
 
 def hold(limits: Allowance, op: Op, out: Any, operands: Sequence[Shape | None]) -> bool:
-    """Raise LimitError for an operation that takes more than the limits allow; whether it takes
-    much.
-    """
+    """Return whether an operation takes much; raise LimitError if it exceeds the limits."""
     scratch = workspace_of(op, out, operands)
     if scratch > LIGHT:
         limits.check_entries(scratch + entries_of(op, out), op.name)

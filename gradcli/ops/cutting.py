@@ -1,8 +1,10 @@
-"""Places to which operations move the axis along which operands are cut into chunks: the axis of
-the result, or how chunks come together in it.
+"""Axes along which results are cut when operands are cut into chunks.
 
-It follows from the record of an operation, the shape of the result, those of the operands, the axis
-of each operand along which it is cut (None for what all chunks have in common), and the static
+An operation moves the axis along which its operands are cut. The finding is the axis of the result,
+or how chunks come together in it.
+
+It follows from the operation's record, the shapes of the result and the operands, the axis of each
+operand along which it is cut (None for anything that all chunks have in common), and the static
 parameters.
 """
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 Shapes = Sequence[Shape]
 Cuts = Sequence[int | None]
-_WHOLE = (None, None, None)  # a slice
+_WHOLE = (None, None, None)  # the slice of a whole axis
 
 
 class Uncut(Exception):
@@ -45,8 +47,9 @@ class Found(NamedTuple):
 def layout(
     op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, static: Mapping[str, Any]
 ) -> Found:
-    """The layout of a result some of whose operands are cut; None stands for an operand that was
-    left out. Raises Uncut.
+    """Return the layout of a result some of whose operands are cut.
+
+    None stands for an operand that was left out. Raises Uncut.
     """
     present = [
         Cut(shape, cut) for shape, cut in zip(shapes, cuts, strict=True) if shape is not None
@@ -79,7 +82,10 @@ class Cut(NamedTuple):
 
 
 def entries(name: str, arrays: Iterable[tuple[Shape, int | None]]) -> int | None:
-    """The axis that is cut of an operation on entries: axes are aligned at their ends."""
+    """Return the cut axis of the result of an operation on entries.
+
+    Axes are aligned at their ends.
+    """
     arrays = list(arrays)
     places = [cut - len(shape) for shape, cut in arrays if cut is not None]
     return max(len(shape) for shape, _ in arrays) + _same(places, name) if places else None
@@ -96,8 +102,9 @@ def _by_axes(op: Op, out: Shape, operands: Sequence[Cut], static: Mapping[str, A
 
 
 class Chunks:
-    """The reading of axes (axes.py) that follows the one that is cut, and notes by which fold
-    chunks come together.
+    """Reading of axes (axes.py) that follows the axis that is cut.
+
+    It notes by which fold chunks come together.
     """
 
     def __init__(self, name: str, out: Shape) -> None:
@@ -109,7 +116,7 @@ class Chunks:
         return Cut(shape, None if x.axis is None else places.index(x.axis))
 
     def reshape(self, x: Cut, shape: Shape) -> Cut:
-        """The axis stays one where as many entries stand before it."""
+        """Reshape; the cut axis remains an axis if as many entries stand before it."""
         if x.axis is None:
             return Cut(shape, None)
         for axis, extent in enumerate(shape):
@@ -134,7 +141,7 @@ class Chunks:
         return Cut(broadcast_shapes(x.shape, y.shape), entries(self.name, (x, y)))
 
     def choose(self, x: Cut, index: Sequence[Any]) -> Cut:
-        """A subscript that leaves the axis whole."""
+        """Choose entries by a subscript that leaves the cut axis whole."""
         assert x.axis is not None
         place = _places(index, len(x.shape))[x.axis]
         if place is None:
@@ -158,8 +165,9 @@ class Chunks:
 
 
 def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Found:
-    """Layout of an operation along axes, one of them new perhaps: it leaves the others alone, where
-    its operands have the same ones.
+    """Return the layout of an operation along axes, one of which may be new.
+
+    It leaves the other axes alone if its operands have the same ones.
     """
     if len(set(map(len, shapes))) > 1:
         raise Uncut(f"{name} needs all chunks at once")
@@ -173,7 +181,10 @@ def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Foun
 
 
 def _behind(name: str, core: Sequence[int], shapes: Shapes, cuts: Cuts) -> Found:
-    """An operation on the last axes does the same for all places of the axes before them."""
+    """Return the layout of an operation on the last axes.
+
+    It does the same for all places of the axes before them.
+    """
     ranks = [len(shape) - n for shape, n in zip(shapes, core, strict=True)]
     place = _same(
         [cut - rank for cut, rank in zip(cuts, ranks, strict=True) if cut is not None], name
@@ -184,8 +195,9 @@ def _behind(name: str, core: Sequence[int], shapes: Shapes, cuts: Cuts) -> Found
 
 
 def _places(index: Sequence[Any], rank: int) -> list[int | None]:
-    """For each axis of an array, that of its subscripted result which has all of its entries in
-    their order; None if there is none.
+    """Return, for each axis of an array, the axis of its subscripted result that keeps it whole.
+
+    That axis has all of the entries in their order. It is None if there is none.
     """
     if any(part is Ellipsis for part in index) or sum(hasattr(part, "array") for part in index) > 1:
         raise Uncut("a subscript by several arrays, or with an ellipsis, needs all chunks at once")

@@ -1,9 +1,8 @@
-"""The forms in which a record says what its operation is on whole arrays in long double, for the
-judge of large ones.
+"""Forms in which records describe their operations on whole arrays in long double.
 
-They are written anew: they share nothing with the forward pass and the rules. A form says how a
-cotangent goes back, and what of it flows at all; errors go back as cotangents do, with random
-signs.
+They are for the judge of large arrays. They are written anew: they share nothing with the forward
+pass and the rules. A form tells how a cotangent goes back, and which part of it flows at all.
+Errors go back as cotangents do, with random signs.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from gradcli.ops.facts import Fixed
 
 Function = Callable[..., Any]
 LONG_DOUBLE = np.longdouble
-# not with Microsoft's compiler, nor on Macs with ARM processors
+# Not with Microsoft's compiler, nor on Macs with ARM processors.
 WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)
 
-# bits behind the point of the doubles that stand in for long doubles where these need not decide
+# Bits behind the point of the doubles that stand in for long doubles where those need not decide.
 KEPT = 47
 
 
@@ -56,8 +55,9 @@ class Entrywise(Fixed, Rule):
 
 
 class Opened(Rule):
-    """A function entry by entry that is what its body is, of whose own forward pass and rule
-    nothing is run.
+    """Function on entries that is computed by its body.
+
+    Nothing of its own forward pass and rule is run.
     """
 
     value = None
@@ -95,8 +95,9 @@ class Formulas(NamedTuple):
 
 
 class Whole(Fixed, Rule):
-    """Any other operation, whose formulas have a name in ``gradcli/ops/wholes.py``; the file is
-    imported when they are first asked for.
+    """Any other operation, whose formulas have a name in ``gradcli/ops/wholes.py``.
+
+    The file is imported when formulas are first asked for.
     """
 
     name: str
@@ -114,7 +115,7 @@ class Whole(Fixed, Rule):
 # -- Functions of pieces: what their slopes are on every piece, and at the kinks between them ----
 
 
-_ONE, _NONE = 1.0, 0.0  # of the precision of whatever they meet
+_ONE, _NONE = 1.0, 0.0  # floats of Python, which take the precision of the other operand
 
 
 COPYSIGN = Entrywise(
@@ -156,7 +157,7 @@ MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
     product = filled.prod(axis=axes, keepdims=True)
-    # where there is one zero, the product of the others is that of all that are none
+    # At the only zero, the product of the other entries is that of all entries that are not zero.
     slope = np.where(
         zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, _NONE)
     )

@@ -54,7 +54,7 @@ class Fixed:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._fields)})"
 
     def but(self, **changes: Any) -> Self:
-        """The same with other values of some fields."""
+        """Return a copy with other values of some fields."""
         given = {name: self.__dict__[name] for name in self._fields if name in self.__dict__}
         return type(self)(**{**given, **changes})
 
@@ -63,8 +63,10 @@ Function = Callable[..., Any]
 
 
 class Choice(Fixed):
-    """The choice of another library at a kink: in words, and a body of the operation whose
-    derivative that is, if it is not ours.
+    """Choice of another library at a kink.
+
+    It is given in words and, if it is not ours, by a body of the operation that has this
+    derivative.
     """
 
     words: str
@@ -94,5 +96,5 @@ def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
     return Kink(lambda *_, **__: False, place, convention, jax)
 
 
-# of every comparison
+# The kink of every comparison.
 SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)

@@ -38,8 +38,9 @@ class Operand(Carrier):
 
 
 class Entry(Operand):
-    """A number of a context (mpmath's names, or sympy), with which the definition of a function of
-    entries computes.
+    """Number of a context, either mpmath's names or sympy.
+
+    The definition of a function of entries computes with it.
     """
 
     __slots__ = ("m", "value")
@@ -72,7 +73,7 @@ class Opened(Operand):
     """
 
     __slots__ = ("array", "m")
-    __array_ufunc__ = None  # NumPy's scalars and arrays leave mixed operators to the carrier
+    __array_ufunc__ = None  # NumPy leaves mixed operators to this class
 
     def __init__(self, m: Any, array: Any) -> None:
         self.m, self.array = m, np.asarray(array)

@@ -1,5 +1,7 @@
-"""The treatment of an operation on tensors by PyTorch: what it calls the node, what it keeps, what
-it refuses and in which words.
+"""The treatment of an operation on tensors by PyTorch.
+
+It covers the name of the node, the values that it keeps, and the arguments that it refuses, with
+the words of the refusal.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from gradcli.ops.text import FORM
 # -- dtypes that are refused -----------------------------------------------------------------------
 
 
-_WHOLE = "biu"  # kinds of NumPy's dtypes
+_WHOLE = "biu"  # kinds of NumPy's dtypes of booleans and whole numbers
 
 
 def only_floats(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:

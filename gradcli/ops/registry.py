@@ -1,5 +1,6 @@
-"""Every operation and composite by its names: where records are made, and where everything else
-finds them.
+"""Every operation and composite by its names.
+
+Records are made here, and everything else finds them here.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from gradcli.ops.writing import (
     witness,
 )
 
-__all__ = [  # what records are written with: here, and from where it is
+__all__ = [  # what records are written with, defined here or imported
     "OPERATORS",
     "REQUIRED",
     "SAME",
@@ -86,12 +87,13 @@ LIBRARIES = {NUMPY, TORCH, SCIPY, JAX, MATH}
 _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}
 _BY_NAME: dict[str, Op | Composite] = {}
-OPERATORS: dict[str, Op] = {}  # of the language, between two operands
+OPERATORS: dict[str, Op] = {}  # operators of the language between two operands
 
 
 def register(record: Any) -> Any:
-    """Add an operation or a composite under its name and aliases; each name belongs to one
-    of them.
+    """Add an operation or a composite under its name and aliases.
+
+    Each name belongs to one of them; a second registration raises ValueError.
     """
     for name in (record.name, *record.aliases):
         if name in _BY_NAME:
@@ -139,7 +141,7 @@ def composites() -> Mapping[str, Composite]:
 
 
 def find(name: str) -> Op:
-    """The operation of that name or alias; KeyError if there is none."""
+    """Return the operation with that name or alias; raise KeyError if there is none."""
     record = record_named(name)
     if not isinstance(record, Op):
         raise KeyError(name)
@@ -147,7 +149,10 @@ def find(name: str) -> Op:
 
 
 def record_named(name: str) -> Op | Composite:
-    """The operation or composite of that name or alias; KeyError if there is none."""
+    """Return the operation or composite with that name or alias.
+
+    Raises KeyError if there is none.
+    """
     if name not in _BY_NAME:
         load()
     return _BY_NAME[name]
@@ -170,7 +175,7 @@ def _by_name(record: Any) -> tuple[Function, tuple[str]]:
 
 
 for _record in (Op, Composite):
-    # a record is what has its name, in other processes and in copies
+    # Other processes and copies find a record by its name.
     copyreg.pickle(_record, _by_name)
 
 
@@ -180,7 +185,7 @@ def public_names() -> list[str]:
     return [name for name, op in _BY_NAME.items() if op.public]
 
 
-# What parameters of a definition are, beside arrays: see `Record.signature`.
+# What parameters of a definition are, besides arrays: see `Record.signature`.
 Alike: TypeAlias = Any
 Index: TypeAlias = Any
 Arrays: TypeAlias = Any
@@ -199,8 +204,9 @@ def composite(names: str, signature: str, body: Function, *, doc: str, **record:
 
 
 def signature_of(body: Function) -> str:
-    """Return the signature that a definition has by its parameters, their kinds, and which have
-    defaults.
+    """Return the signature of a definition.
+
+    It follows from the parameters, their kinds, and which of them have defaults.
     """
     code, kinds = body.__code__, body.__annotations__
     count = code.co_argcount
@@ -277,7 +283,7 @@ def function(
                 "vjp": vjp,
                 "forward": body,
             }
-            # LAPACK is faster than loops
+            # LAPACK is faster than loops.
             parts = {} if "axes" in record or "core_dims" in record else {"parts": body}
             return register(Op(called, signature, about, **fields_of({**own, **parts, **fields})))
         return register(Composite(called, signature, about, definition=body, **fields_of(fields)))
@@ -294,7 +300,7 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function of entries is of numbers of a context."""
     entry = import_module(
         "gradcli.ops.operands"
-    ).Entry  # operators of operands are operations, which are made here
+    ).Entry  # imported late: its operators are operations, which are made here
     return body(*[None if x is None else entry(m, x) for x in operands], **static).value
 
 
@@ -304,8 +310,9 @@ def _call_in_context(name: str, m: Any, *operands: Any, **static: Any) -> Any:
 
 
 def is_number(parameter: Any) -> bool:
-    """Return whether a parameter is a number; in its place may stand what has a derivative, whose
-    value no body branches on.
+    """Return whether a parameter is a number.
+
+    A value with a derivative may stand in its place, and no body branches on such a value.
     """
     return isinstance(parameter, (int, float))
 
@@ -320,9 +327,10 @@ def elementwise(
     kind: Kind = "smooth",
     **record: Any,
 ) -> Op:
-    """Register an operation that works entry by entry, with one partial for each operand; a smooth
-    one commonly needs all operands, and is right to 4 units, and a flat one rounds nothing. Its
-    reference may be the name of mpmath's function.
+    """Register an operation that works entry by entry, with one partial for each operand.
+
+    A smooth operation commonly needs all operands, and is right to 4 units in the last place; a
+    flat one rounds nothing. Its reference may be the name of mpmath's function.
     """
     if isinstance(reference, str):
         reference = partial(_call_in_context, reference)

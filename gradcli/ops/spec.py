@@ -37,8 +37,9 @@ Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
 
 class Carrier:
-    """Object that carries values through rules in place of plain arrays: it decides what applying
-    an operation means.
+    """Object that carries values through rules in place of plain arrays.
+
+    It decides what applying an operation means.
     """
 
     __slots__ = ()
@@ -52,9 +53,9 @@ class Carrier:
 
 
 def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record that is written with these, with what follows from others."""
+    """Return the fields of a record, with those that follow from the ones that are written."""
     if record.get("vjp") and record.get("ulps") == 0 and not record.get("saves"):
-        record = {"dtype": "same", **record}  # entries are moved
+        record = {"dtype": "same", **record}  # it only moves entries
     if "core_dims" in record:
         record = {"ulps": 64, **record}
     return {
@@ -62,7 +63,8 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# Fields of several things, which records write as words, or as the one thing that there is.
+# Fields with several values. Records write them as words, or as the value itself if there is only
+# one.
 _LISTS = {"kinks", "results", "saves"}
 
 
@@ -293,7 +295,7 @@ class Op(Record):
     static parameters, with ``...`` for all others.
     """
 
-    # whether the rule runs for a cotangent of zeros, too: a user's may do anything
+    # Whether the rule also runs for a cotangent of zeros: a user's rule may do anything.
     always: ClassVar[bool] = False
     forward: Function
     reference: Function
@@ -426,7 +428,7 @@ class Op(Record):
             negative, small, one, large = map(
                 abs, self.forward(np.array([-1.0, 2.0**-60, 1.0, 2.0**60]))
             )
-        # close, not equal: some processors' cube roots are off by a unit in the last place
+        # Close, not equal: some processors' cube roots are off by a unit in the last place.
         is_homogeneous = (
             one
             and math.isclose(small * large, one * one)
@@ -497,8 +499,9 @@ class Op(Record):
         return "" if "g_" in text else text[1:-1] if text.startswith("(") else text
 
     def in_c(self, given: Sequence[bool], **static: Any) -> str:
-        """The template of C for the operands that are given, which it counts without those that are
-        not; empty if there is none.
+        """Return the C template for the operands that are given, or an empty text if there is none.
+
+        The template numbers only the operands that are given.
         """
         form = self.c.get(tuple(given), "") if isinstance(self.c, Mapping) else self.c
         return form if isinstance(form, str) else form(**static)
@@ -527,9 +530,7 @@ class Op(Record):
         return self.kind != "structural"
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
-        """Apply to whatever carries the operands: graph nodes, multi-precision arrays, or plain
-        arrays.
-        """
+        """Apply the operation to operands: graph nodes, multi-precision arrays, or plain arrays."""
         if self.static and len(static) < len(self.static):
             static = {**self.static, **static}
         for operand in operands:

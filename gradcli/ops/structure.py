@@ -90,7 +90,7 @@ def with_values(x: Any, values: Any) -> Any:
 
 
 def _clone(x: Any) -> Any:
-    # several entries in one place of memory, each with its own in the copy
+    # Several entries may share one place in memory; in the copy, each has its own.
     repeats = isinstance(x, np.ndarray) and 0 in x.strides
     return np.array(x, order="C" if repeats else "K")[()]
 

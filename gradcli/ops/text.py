@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from gradcli.ops.writing import axes_of
 
-# The rules of the language's grammar from `expression` to `atom`, each as the power by which its
-# operators bind.
+# The rules of the language's grammar from `expression` to `atom`, each as the binding power of its
+# operators.
 (
     EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, MASK, MASKED, SUM, TERM, ARGUMENT, PRODUCT, UNARY, POWER, ROOT, ATOM,
 ) = range(15)  # fmt: skip
@@ -25,7 +25,7 @@ BINDING = {
     "or": DISJUNCTION, "and": CONJUNCTION, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
     "!=": COMPARISON, "&": MASKED, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
 }  # fmt: skip
-# Python's operators by the signs, and the number of operands, that operations are written with.
+# Python's operators, by the sign and the number of operands with which operations are written.
 _SIGNS = "== != < <= > >= + - * / // % ** @"
 _FUNCTIONS = "eq ne lt le gt ge add sub mul truediv floordiv mod pow matmul"
 BY_SIGN = {
@@ -33,19 +33,19 @@ BY_SIGN = {
     for sign, name in zip(_SIGNS.split(), _FUNCTIONS.split(), strict=True)
 }
 BY_SIGN["-", 1] = operator.neg
-LARGEST_ARRAY = 64  # entries that are written out
+LARGEST_ARRAY = 64  # most entries of an array that is written out
 
 _AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
 
 
-# Functions that Python's math has from the C library, whose last bit may not be NumPy's, and for
-# whose names LaTeX has commands.
+# Functions that Python's math takes from the C library, whose last bit may differ from NumPy's; and
+# functions for whose names LaTeX has commands.
 _IN_MATH = (
     "exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
 )
 _IN_LATEX = "max min exp log sin cos tan sec csc cot sinh cosh tanh coth det"
 IN_MATH, IN_LATEX = frozenset(_IN_MATH.split()), frozenset(_IN_LATEX.split())
-# Functions that the headers in plans/native have under their names.
+# Functions that the headers in plans/native have under the same names.
 _IN_HEADERS = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil chain copysign cos "
     "cosh csch entr erf erfc exp exp2 expm1 "
@@ -57,7 +57,8 @@ _IN_HEADERS = (
 IN_HEADERS = frozenset(_IN_HEADERS.split())
 
 
-# What texts in C are in Python, of floats, with the bits of NumPy's result or an exception.
+# What texts in C become in Python for floats. They give the bits of NumPy's result, or raise an
+# exception.
 IN_PYTHON = {
     "g_fabs(": "abs(", "g_sqrt(": "sqrt(", "g_pow(": "pow(", "g_square({0})": "({0} * {0})", "g_isnan({0})": "({0} != {0})",
     "g_where({0}, {1}, {2})": "({1} if {0} else {2})", "(real)": "float",
@@ -78,7 +79,7 @@ class Piece(tuple[str, int]):
     power = property(itemgetter(1))
 
     def at(self, power: int) -> str:
-        """The text, in brackets if it holds together less than that."""
+        """Return the text, in brackets if it binds less tightly than ``power``."""
         return self[0] if self[1] >= power else self.in_brackets()
 
     def in_brackets(self) -> str:
@@ -86,12 +87,17 @@ class Piece(tuple[str, int]):
         return f"{opening}{self[0]}{closing}"
 
     def base(self) -> str:
-        """The text as what a dot or an index may follow, which a number is not."""
+        """Return the text in a form that a dot or an index may follow.
+
+        A number is put in brackets.
+        """
         return self.in_brackets() if self[0][:1].isdigit() else self.at(ATOM)
 
     def __format__(self, wanted: str) -> str:
-        """In a template: ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds
-        together less, ``{x:base}`` as above.
+        """Format the piece in a template.
+
+        ``{x}`` is the text; ``{x:term}`` and so on put it in brackets if it binds less tightly;
+        ``{x:base}`` as above.
         """
         if not wanted:
             return self[0]
@@ -121,7 +127,7 @@ Exported = str | Callable[..., str] | Mapping[tuple[bool, ...], str] | None
 
 
 def number_in_c(value: float) -> str:
-    """A number in C, to the bit."""
+    """Write a number in C, exact to the bit."""
     number = float(value)
     written = (
         '__builtin_nan("")'
@@ -135,7 +141,7 @@ def number_in_c(value: float) -> str:
 
 
 def product_in_latex(x: Piece, y: Piece) -> tuple[str, int]:
-    """A product; a dot stands before a number only."""
+    """Write a product in LaTeX; a dot stands only before a number."""
     right = y.at(POWER)
     return x.at(TERM) + (" \\cdot " if right[:1].isdigit() else " ") + right, TERM
 
@@ -147,7 +153,7 @@ def _index(index: tuple[Any, ...]) -> str:
 
 
 def index_part(part: Any) -> str:
-    """A part of an index: a slice, an ellipsis, a new axis or a whole number."""
+    """Write a part of an index: a slice, an ellipsis, a new axis or a whole number."""
     if isinstance(part, tuple):
         start, stop, step = ("" if p is None else str(p) for p in part)
         return f"{start}:{stop}" + (f":{step}" if step else "")
@@ -160,7 +166,7 @@ def index_text(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
 
 
 def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
-    """The same with the index below."""
+    """Write an indexed value in LaTeX, with the index as a subscript."""
     try:
         inside = _index(index)
     except Unprintable:
@@ -172,13 +178,15 @@ def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
 # from.
 
 
-# before the name of a function in the form that a library has of it
+# The prefix of a function's name in the form that one library has of it.
 FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")
 
 
 class Expansion:
-    """One call: the function's name, what it was given (in any nesting), what it gave, and the
-    calls in its body in their order.
+    """One call of a function.
+
+    It holds the function's name, its arguments (in any nesting), its result, and the calls in its
+    body in their order.
     """
 
     __slots__ = ("given", "inner", "name", "result")
@@ -187,12 +195,12 @@ class Expansion:
         self.name, self.given, self.result, self.inner = name, given, result, inner
 
 
-# Where the call under way writes down those in its body; None, as nearly always, where nobody asks.
+# Where the call under way records the calls in its body; None, as nearly always, if nobody asks.
 UNDER_WAY: ContextVar[list[Expansion] | None] = ContextVar("UNDER_WAY", default=None)
 
 
 def expand_call(name: str, given: Any, function: Callable[[], Any]) -> Expansion:
-    """A call of a function, written down with all calls of composites that it makes."""
+    """Call a function, and record the call with all calls of composites that it makes."""
     inner: list[Expansion] = []
     before = UNDER_WAY.set(inner)
     try:
@@ -203,7 +211,7 @@ def expand_call(name: str, given: Any, function: Callable[[], Any]) -> Expansion
 
 
 def calls_in(function: Callable[[], Any]) -> list[Expansion]:
-    """The calls of composites that a function makes."""
+    """Return the calls of composites that a function makes."""
     return expand_call("", None, function).inner
 
 
@@ -216,7 +224,7 @@ def list_operands(shapes: Sequence[Any]) -> str:
 
 
 def reduced_text(function: str, shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
-    """A reduction along axes."""
+    """Write a reduction along axes."""
     if not shapes[0]:
         return "{0}" if "arg" not in function else ""
     kept = ", keepdims=True" if keepdims else ""
@@ -235,13 +243,13 @@ def product_in_torch(shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
 
 
 def order_text(shapes: Sequence[Any], axes: Any) -> str:
-    """The axes of a transpose."""
+    """Write the axes of a transpose."""
     ndim = len(shapes[0])
     return repr(tuple(range(ndim)[::-1]) if axes is None else tuple(a % ndim for a in axes))
 
 
 def subscript_text(index: Sequence[Any]) -> str:
-    """An index between its brackets."""
+    """Write an index as it stands between its brackets."""
     return ", ".join(map(_part, index)) or "..."
 
 

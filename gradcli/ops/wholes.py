@@ -1,8 +1,9 @@
-"""Running sums of whole arrays, products, equations and factors of whole matrices, and how
-cotangents go back through them.
+"""Running sums, products, equations and factors of whole arrays and matrices.
 
-Small products are computed in long double. Large ones, and what NumPy leaves to LAPACK, are
-doubles, by which the judge knows that the reference is no finer than these.
+The way of cotangents back through them is here, too.
+
+Small products are computed in long double. Large ones, and those that NumPy leaves to LAPACK, are
+doubles, from which the judge knows that the reference is no finer than these.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 
 from gradcli.ops.extended import Formulas, NotCovered
 
-_MOST = 2**22  # multiplications in long double, which take 6 ns each
+_MOST = 2**22  # most multiplications in long double, which take 6 ns each
 
 
 def product(x: Any, y: Any) -> Any:
-    """x @ y of matrices."""
+    """Return x @ y of matrices."""
     many = (
         math.prod((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *x.shape[-2:], y.shape[-1]))
         > _MOST
@@ -38,7 +39,7 @@ def transpose(x: Any) -> Any:
 
 
 def _as_matrices(x: Any, y: Any) -> tuple[Any, Any]:
-    """A vector before the @ is a row, one behind it a column."""
+    """Return the operands of @ as matrices: x becomes a row, y a column, if it is a vector."""
     return (x if x.ndim > 1 else x[None, :]), (y if y.ndim > 1 else y[:, None])
 
 
@@ -75,7 +76,10 @@ CUMSUM = Formulas(np.cumsum, _cumsum_back, _cumsum_back)
 
 
 def solve_corrected(x: Any, y: Any) -> Any:
-    """The z with x @ z = y, corrected once by what it leaves over."""
+    """Solve x @ z = y for z, corrected once by the residual.
+
+    Raises NotCovered for a singular matrix.
+    """
     matrix = doubles_of(x)
     try:
         found = np.linalg.solve(matrix, doubles_of(y))
@@ -100,12 +104,12 @@ SOLVE = Formulas(_solve, _solve_back)
 
 
 def _part(x: Any, upper: bool, strict: bool) -> Any:
-    """The entries on one side of the diagonal."""
+    """Return the entries on one side of the diagonal."""
     return np.triu(x, int(strict)) if upper else np.tril(x, -int(strict))
 
 
 def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
-    """The z with x @ z = y, of whose other triangle nothing is read."""
+    """Solve x @ z = y for z, reading one triangle of x only."""
     return solve_corrected(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
 
 
@@ -141,7 +145,9 @@ def _cholesky(x: Any, upper: bool) -> Any:
 
 
 def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
-    """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I.
+    """Return the derivative of a Cholesky factor.
+
+    With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I.
     Murray, 2016).
     """
     lower, by_l = (transpose(out), transpose(c)) if upper else (out, c)
@@ -155,8 +161,10 @@ CHOLESKY = Formulas(_cholesky, _cholesky_back)
 
 
 def _eigh_back(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
-    """dV = V W with W[i, j] = F[i, j]/(values[j] - values[i]), F = V.T dA V; the values change by
-    its diagonal.
+    """Return the cotangent of a symmetric matrix from those of its eigenvalues and eigenvectors.
+
+    dV = V W with W[i, j] = F[i, j]/(values[j] - values[i]) and F = V.T dA V; the values change by
+    the diagonal of F.
     """
     (by_values, by_vectors), (values, vectors) = c, out
     one = np.eye(values.shape[-1])

@@ -1,5 +1,6 @@
-"""Words that records are written with: references that are found late, shapes by example, functions
-of SciPy, axes.
+"""Words that records are written with.
+
+These are references that are found late, shapes by example, functions of SciPy, and axes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Witness(Late):
         self.work, self.ends = work, ends
 
 
-witness: Function = Witness  # by its file and name: witness("arrays.transpose")
+witness: Function = Witness  # a reference by file and name: witness("arrays.transpose")
 
 
 class OfSciPy(Late):
@@ -57,8 +58,9 @@ class OfSciPy(Late):
 
 
 def shape_by_example(forward: Function) -> Function:
-    """Shape rule for operations that only move entries: run them on entries of no bytes, which take
-    neither memory nor time.
+    """Return a shape rule for operations that only move entries.
+
+    The rule runs them on entries of no bytes, which take neither memory nor time.
     """
     nothing = np.dtype([])
 
@@ -86,8 +88,10 @@ def need_axes(name: str, x: Any, least: int, most: int | None = None) -> None:
 
 
 def one_axis(axis: Any, ndim: int) -> int:
-    """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any
-    axis.
+    """Return the one axis that an ``axis`` argument names.
+
+    It is 0 for a number, which has one entry along any axis. Raises MistypedArgumentError for
+    several axes.
     """
     if isinstance(axis, (tuple, list)) and len(axis) != 1:
         raise MistypedArgumentError(f"one axis is wanted here, not {axis}")
@@ -95,7 +99,10 @@ def one_axis(axis: Any, ndim: int) -> int:
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that an ``axis`` argument names (None: all), normalized and checked."""
+    """Return the axes that an ``axis`` argument names, normalized and checked.
+
+    None means all axes. Raises ShapeError for an axis that does not exist.
+    """
     if axis is None:
         return tuple(range(ndim))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)

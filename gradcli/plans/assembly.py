@@ -28,13 +28,13 @@ Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
 def compile_source(source: Source) -> Compiled:
-    """The function of that text."""
+    """Compile the text to a function."""
     function: Compiled = np.errstate(all="ignore")(source.compile("program"))
     return function
 
 
 def deliver(value: Any, out: Any) -> Any:
-    """A result as an array that nobody else has."""
+    """Return a result as an array that is used nowhere else."""
     if out is None:
         return np.array(value, order="C")
     np.copyto(out, value)
@@ -64,14 +64,14 @@ class Writer:
         self.source = source = Source(precision, exact=exact)
         self.roots, self.steps = list(roots), steps
         self.checks = source.new("q") if checked else None
-        # Python's floats and booleans, which only ufuncs take for NumPy's
+        # Python's floats and booleans, which only ufuncs accept in place of NumPy's.
         self.floats: set[Expr] = set()
-        # large arrays, by the step after which nobody reads them
+        # Large arrays, by the step after which nobody reads them.
         self.ends: dict[int, list[Expr]] = {}
         for node, place in last_uses(steps, roots).items():
             if over_threshold(node):
                 self.ends.setdefault(place, []).append(node)
-        self.viewed: set[Any] = set()  # whose memory another result may show
+        self.viewed: set[Any] = set()  # nodes whose memory another result may share
         for step in steps:
             for node in (
                 step.nodes
@@ -84,7 +84,7 @@ class Writer:
                     self.viewed.update(node.operands)
 
     def write(self, leaves: Sequence[Expr]) -> Source:
-        """The text of a function of the leaves' values, and of arrays that take results.
+        """Return the text of a function of the leaves' values and of arrays that take results.
 
         The results are new arrays, or the given ones (contiguous, of the right dtype and shape).
         """
@@ -142,8 +142,9 @@ class Writer:
         source.add(f"{totals}= {call}" if totals else call)
 
     def _operation(self, node: Expr, ended: Sequence[Expr]) -> None:
-        """Write an operation, into the memory of an operand that nobody reads any more, if it
-        fits.
+        """Write an operation.
+
+        Its result goes into the memory of an operand that is read no more, if it fits.
         """
         source = self.source
         name = source.new("v")
@@ -159,7 +160,7 @@ class Writer:
     def _reuse(
         self, node: Expr, text: str, names: Mapping[Expr, str], ended: Iterable[Expr]
     ) -> str:
-        """An operation, with its result in the memory of one of the arrays that end there."""
+        """Return an operation that writes into the memory of one of the arrays that end there."""
         for old in ended:
             alike = makes_new(old) and (old.shape, old.kind) == (node.shape, node.kind)
             if alike and old not in self.viewed and is_ufunc(node):
@@ -260,12 +261,15 @@ class Writer:
 
 
 def _slice(name: str, axis: int | None) -> str:
-    """The block's slices of an array; all of it where it is not cut."""
+    """Write the block's slice of an array, or the whole array where it is not cut."""
     return name if axis is None else f"{name}[{':, ' * axis}i:j]"
 
 
 def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
-    """The last step that reads each whole value; those that are results are read to the end."""
+    """Return the last step that reads each whole value.
+
+    Results are left out, because they are read to the end.
+    """
     uses: dict[Expr, int] = {}
     for place, step in enumerate(steps):
         for operand in step.given_operands if isinstance(step, Expr) else step.inputs:

@@ -1,10 +1,9 @@
-"""Who runs a plan's loops: NumPy, or native code that the machine's compiler makes. It is counted,
-never timed.
+"""The choice of a backend: NumPy, or native code made by the machine's compiler.
 
-A compilation takes as long as some hundred million operations on entries, and longer the more
-operations a program has. It is worth it where the program does more than that, in all calls that
-are thought of. What is there already, in a cache or in memory, makes no difference: the same input
-has the same bits.
+The choice counts work and never times it. A compilation takes as long as some hundred million
+operations on entries, and longer the more operations a program has. It is worth it where the
+program does more than that in all calls that are expected. Code that is there already, in a cache
+or in memory, makes no difference, so that the same input has the same bits.
 """
 
 from __future__ import annotations
@@ -35,8 +34,10 @@ def over_threshold(node: Expr) -> bool:
 
 
 class Work(NamedTuple):
-    """Work of one call: about how many additions take its time (for each operation the entries that
-    it goes over, times its cost), and how many operations there are.
+    """Work of one call.
+
+    ``additions`` is about how many additions take its time: for each operation the entries that it
+    goes over, times its cost. ``operations`` is the number of operations.
     """
 
     additions: int
@@ -44,37 +45,41 @@ class Work(NamedTuple):
 
 
 def work_of(roots: Sequence[Expr]) -> Work:
-    """The work of computing nodes."""
+    """Return the work of computing nodes."""
     nodes = [node for node in reachable(roots) if node.op is not None]
     return Work(sum(additions(node) * steps(node) for node in nodes), len(nodes))
 
 
 def steps(node: Expr) -> int:
-    """How many entries an operation goes over: of its result, or of an operand that it reduces; of
-    a product, all terms of all sums.
+    """Return how many entries an operation goes over.
+
+    These are the entries of its result, or of an operand that it reduces; for a product they are
+    all terms of all sums.
     """
     return cost_of(node, steps_of)
 
 
 Backend = Literal["auto", "numpy", "native"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
-ONCE = 1  # calls of what is computed on the command line, or by `evaluate`
-OFTEN = 1 << 7  # calls that a function is thought to be made for: about a hundred
+ONCE = 1  # calls of what the command line or `evaluate` computes
+OFTEN = 1 << 7  # calls for which a function is expected to be made: about a hundred
 
 
 def compilation(work: Work) -> int:
-    """The additions that take as long as compiling a program."""
+    """Return how many additions take as long as compiling a program."""
     return (1 << 28) + (work.operations << 25)
 
 
 def choose_backend(backend: str, work: Work, calls: int = ONCE) -> str:
-    """Return "numpy" or "native": what is asked for, and of "auto" what a count says, or "numpy"
-    where no compiler works.
+    """Return "numpy" or "native": the one that is asked for, or the one that a count chooses.
 
-    work   of one call
-    calls  how often it is thought to be done: native code is for additions in all that outweigh a
-           compilation
-    Raises NativeError for native code that is asked for without a compiler.
+    The count decides for "auto". The result is "numpy" where no compiler works.
+
+    - ``work``: the work of one call
+    - ``calls``: the expected number of calls; native code is chosen if the additions in all calls
+      outweigh a compilation
+
+    Raises NativeError if native code is asked for and there is no compiler.
     """
     if backend == "numpy" or (backend == "auto" and work.additions * calls < compilation(work)):
         return "numpy"
@@ -109,8 +114,9 @@ def explain_choice(backend: str, asked: str, work: Work, calls: int, hindrance: 
 
 
 def require_compiler(backend: str) -> None:
-    """Raise NativeError, which says what to install, where native code is asked for and no compiler
-    works.
+    """Raise NativeError where native code is asked for and no compiler works.
+
+    The error says what to install.
     """
     if backend == "native":
         from gradcli.plans.native.compiler import find_compiler, missing

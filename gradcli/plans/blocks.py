@@ -1,10 +1,9 @@
-"""Stretches of operations that NumPy does for one block of slices after the other, so that memory
-holds inputs, results and a few blocks.
+"""Stretches of operations that NumPy does for one block of slices after the other.
 
-Arrays are cut along their first long axis, and what is made of them as the records of operations
-say (ops/cutting.py). What needs a sum of all blocks comes in a later stretch, which computes again,
-rather than reads, what the earlier one had of each block. What cannot be cut is computed as a
-whole.
+Memory then holds inputs, results and a few blocks only. Arrays are cut along their first long axis,
+and results are cut as the records of operations say (ops/cutting.py). An operation that needs a sum
+of all blocks comes in a later stretch. That stretch computes again, rather than reads, the values
+that the earlier one had of each block. Operations that cannot be cut are computed as a whole.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from gradcli.plans.backend import over_threshold
 from gradcli.plans.index_form import in_order
 from gradcli.plans.nests import Nest
 
-BLOCK = 1 << 17  # bytes of an array: sums are added up block by block, so that bits depend on it
-_SLICES = 256  # of which the axis that is cut has at least as many, if there is one
-_SHORT = 8  # a value that is so many times smaller than the largest is kept, not computed again
+BLOCK = 1 << 17  # bytes of a block of an array; sums go block by block, so their bits depend on it
+_SLICES = 256  # least length of the axis that is cut, if there is one so long
+_SHORT = 8  # a value this many times smaller than the largest is kept, not computed again
 
 
 class Cut(NamedTuple):
@@ -83,7 +82,7 @@ class Cutter:
             for node in self.order
             if node.op is not None and node not in self.cuts
         ]
-        # the last ones first, as they want results of others
+        # The last ones come first, as they need results of others.
         for key in sorted({*map(self._key, self.cuts)}, reverse=True):
             outputs = [n for n in self.cuts if n in self.needed and self._key(n) == key]
             if outputs:
@@ -95,7 +94,7 @@ class Cutter:
         return self.turns[node], self.cuts[node].length
 
     def _axis(self, node: Expr) -> int | None:
-        """The axis of a node of which a block has its own part."""
+        """Return the axis of a node along which each block has its own part."""
         cut = self.cuts.get(node)
         return cut.found.axis if cut else None
 
@@ -116,7 +115,7 @@ class Cutter:
             self.cuts[node] = cut
 
     def _find_cut(self, node: Expr) -> Cut | None:
-        """The cut of a node, along that of its largest operand in a stretch, if there is one."""
+        """Return the cut of a node along that of its largest operand in a stretch, if there is one."""
         op, shapes = node.op, shapes_of(node)
         operands = node.given_operands
         if op is None or not (op.elementwise or (op.axes and len(operands) == 1)):
@@ -165,8 +164,9 @@ class Cutter:
 
 
 def gather(parts: list[Any], part: Any, fold: Any, count: int) -> None:
-    """Put what a block adds to a total together with what others have, two equal shares at a time:
-    rounding grows with the logarithm of their count.
+    """Add a block's part to the parts of a total, folding two equal shares at a time.
+
+    Rounding then grows with the logarithm of their count.
     """
     while count % 2 == 0:
         part, count = fold(parts.pop(), part), count // 2

@@ -1,11 +1,11 @@
-"""Folding a graph for speed: constants, identities that hold to rounding, and shapes that
-broadcasting implies.
+"""Folding a graph for speed.
 
-Unlike `simplify`, which writes for people, nothing here cancels: every result is the original's to
-a few units in the last place as long as everything on the way is finite and normal. Elsewhere a
-fold that assumes all to be finite may differ (a product in another order overflows; a cotangent of
-zero meets an infinite partial): whoever runs one that is ``risky`` looks at its results and, if any
-is not finite, runs a fold that does not.
+Folded are constants, identities that hold to rounding, and shapes that broadcasting implies. Unlike
+`simplify`, which writes for people, nothing here cancels: every result is the original's to a few
+units in the last place as long as all intermediate values are finite and normal. Elsewhere a fold
+that assumes all values to be finite may differ (a product in another order overflows; a cotangent
+of zero meets an infinite partial). A caller that runs a ``risky`` fold checks its results and, if
+any is not finite, runs a fold without that assumption.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.spec import Op
 
-# coefficients that may move through a product: what it costs in the subnormal range is bounded
+# Coefficients that may move through a product. This bounds the loss in the subnormal range.
 _MODERATE = 2.0**10
 
 
@@ -51,7 +51,7 @@ class Folder(Rebuilding):
         }
 
     def fold(self, roots: Sequence[Expr]) -> list[Expr]:
-        """The same values, each in its old shape."""
+        """Return nodes of the same values, each in its old shape."""
         interpret(reachable(roots), self, self.done)
         return [self._shape_node(root) for root in roots]
 
@@ -118,8 +118,9 @@ class Folder(Rebuilding):
     # -- products ----------------------------------------------------------------------------------
 
     def _may_move(self, a: float, b: float) -> bool:
-        """Return whether two coefficients may become one, or move outward, without changing more
-        than rounding.
+        """Return whether two coefficients may become one, or move outward.
+
+        They may if that changes no more than rounding.
         """
         if abs(a) == 1 or (abs(b) == 1 and math.isfinite(a)):
             return True
@@ -171,8 +172,9 @@ class Folder(Rebuilding):
         return self.graph.apply(arithmetic.mul, _order_operands(x, y))
 
     def _chain(self, cotangent: Expr, partial: Expr) -> Expr:
-        """A product that is zero where the cotangent is that of a branch not taken, whatever the
-        partial is there.
+        """Return the product of a cotangent and a partial.
+
+        It is zero where the cotangent is that of a branch not taken, whatever the partial is there.
         """
         constant, factor = constant_of(cotangent), constant_of(partial)
         if constant or (factor is not None and math.isfinite(factor)):
@@ -189,7 +191,7 @@ class Folder(Rebuilding):
         return self._open_product(cotangent, partial)
 
     def _open_product(self, cotangent: Expr, partial: Expr) -> Expr:
-        """A product in which a zero may meet an infinity."""
+        """Return a product in which a zero may meet an infinity."""
         return self._product(cotangent, partial)
 
     def _quotient(self, x: Expr, y: Expr) -> Expr | None:
@@ -208,14 +210,14 @@ class Folder(Rebuilding):
     def _power(self, x: Expr, y: Expr) -> Expr | None:
         exponent = constant_of(y)
         if exponent == 0:
-            return self._number(1.0)  # of whatever x is, NaN too
+            return self._number(1.0)  # for every x, even NaN
         if exponent is None or abs(exponent) not in _SIMPLE_POWERS:
             return None
         if not float(exponent).is_integer():
-            # a number's power is C's, whose root of -0 is 0
+            # Numbers use C's power, by which the root of -0 is 0.
             if not self.assume_finite or not x.shape:
                 return None
-            self.risky = True  # the root of -inf, and of -0
+            self.risky = True  # square roots of -inf and -0 differ from powers
         power = _SIMPLE_POWERS[abs(exponent)](self, x)
         return power if exponent > 0 else self.graph.apply(arithmetic.div, (1.0, power))
 
@@ -237,7 +239,7 @@ _SIMPLE_POWERS: dict[float, Callable[[Folder, Expr], Expr]] = {
 
 
 def constant_of(node: Expr | None) -> float | None:
-    """The number that a scalar constant is."""
+    """Return the number of a scalar constant, or None for any other node."""
     if node is None or not node.is_constant or isinstance(node.payload, np.ndarray):
         return None
     return node.payload if isinstance(node.payload, bool) else float(node.payload)
@@ -255,7 +257,10 @@ def _choose(condition: Expr, x: Expr, y: Expr) -> Expr | None:
 
 
 def _split(node: Expr) -> tuple[float, Expr | None]:
-    """A coefficient and what it multiplies; of a number, the number and nothing."""
+    """Return a coefficient and the node that it multiplies.
+
+    A number is returned as the coefficient, with None as the node.
+    """
     number = constant_of(node)
     if number is not None:
         return number, None
@@ -269,7 +274,8 @@ def _split(node: Expr) -> tuple[float, Expr | None]:
 
 
 def _order_operands(x: Expr, y: Expr) -> tuple[Expr, Expr]:
-    """The operands of what commutes, in one order, numbers first: equal products become one
-    node.
+    """Return the operands of a commutative operation in one order, numbers first.
+
+    Equal products thus become one node.
     """
     return (x, y) if (not x.is_constant, x.index) <= (not y.is_constant, y.index) else (y, x)

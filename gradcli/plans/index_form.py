@@ -54,7 +54,7 @@ class Axis:
         return f"<axis of {self.extent}>"
 
 
-Axes = tuple[Axis | None, ...]  # of a shape's places; None where the extent is 1
+Axes = tuple[Axis | None, ...]  # one for each place of a shape; None where the extent is 1
 
 
 def _same(places: Iterable[Axis | None]) -> Axes:
@@ -122,8 +122,10 @@ class Item:
 
 @dataclass(eq=False, repr=False, slots=True)
 class View:
-    """An item as an array: which of its axes, or of further ones along which it is repeated, stands
-    in which place of a shape.
+    """Item as an array.
+
+    Its places say which axis stands in each place of a shape: one of the item's, or a further one
+    along which it is repeated.
     """
 
     item: Item
@@ -152,15 +154,16 @@ class Indices:
     """Makes items: what the records of operations describe themselves with (`Op.axes`)."""
 
     def __init__(self) -> None:
-        self.items: list[Item] = []  # in the order in which they were made: operands first
+        self.items: list[Item] = []  # in order of creation: operands first
         self._known: dict[Any, Item] = {}
         self._along: dict[Axis, set[Item | View]] = {}
 
     # -- what is there -----------------------------------------------------------------------------
 
     def read(self, node: Expr) -> View:
-        """The entries of a node that is computed as a whole; every time along axes of its own,
-        which may turn out to be others'.
+        """Return the entries of a node that is computed as a whole.
+
+        Each reading has axes of its own, which may turn out to be the same as others.
         """
         places = tuple(Axis(n) if n != 1 else None for n in node.shape)
         if node.is_constant and not node.shape:
@@ -171,8 +174,9 @@ class Indices:
         )
 
     def join_reads(self) -> None:
-        """Let arrays that are read again be read along the same axes, wherever no item would meet
-        itself: loops over them can be one.
+        """Join the axes of arrays that are read more than once, so that one loop can read them.
+
+        Axes stay apart where an item would meet itself.
         """
         first: dict[Expr, Item] = {}
         for item in self.items:
@@ -205,7 +209,7 @@ class Indices:
         kind: str,
         present: Sequence[bool] = (True, True),
     ) -> View:
-        """An operation on entries. Raises Conflict where an array would meet itself."""
+        """Apply an operation on entries; raise Conflict where an array would meet itself."""
         places = self._broadcast(views)
         operands = [view.item for view in views]
         return View(self.map_items(op, operands, static, kind, present), places)
@@ -230,7 +234,7 @@ class Indices:
         return self._known[key]
 
     def _broadcast(self, views: Sequence[View]) -> Axes:
-        """The axes that views share, place by place from the last one; they become one."""
+        """Return the axes that views share, place by place from the last one, joined into one."""
         ndim = max(len(view.places) for view in views)
         places: list[Axis | None] = []
         for place in range(-ndim, 0):
@@ -242,9 +246,9 @@ class Indices:
         return self._apart(places)
 
     def _apart(self, places: Sequence[Axis | None]) -> Axes:
-        """The axes of a shape's places.
+        """Return the axes of a shape's places.
 
-        Raises Conflict if one stands in two of them: that would be a diagonal.
+        Raises Conflict if an axis stands in two of them: that would be a diagonal.
         """
         found = _same(places)
         axes = [axis for axis in found if axis is not None]
@@ -253,8 +257,9 @@ class Indices:
         return found
 
     def hold(self, view: View) -> None:
-        """Let the axes of a view's places be told apart from now on, also those along which it is
-        only repeated.
+        """Keep the axes of a view's places distinct from now on.
+
+        This includes those along which the view is only repeated.
         """
         for axis in self._apart(view.places):
             if axis is not None:
@@ -275,8 +280,9 @@ class Indices:
     # -- axes --------------------------------------------------------------------------------------
 
     def fold_axes(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
-        """Return what a fold makes of all entries along axes: a sum of what is repeated is as many
-        times as much.
+        """Fold all entries along axes.
+
+        The sum of a value that is repeated is the value times the number of repetitions.
         """
         if fold is not SUM and any(
             place is not None and place.same not in view.item.axes for place in view.places
@@ -313,9 +319,9 @@ class Indices:
         return self._known[key]
 
     def arrange(self, view: View, order: Sequence[int | None]) -> View:
-        """The places of a shape in another order; None is a new one of extent 1.
+        """Return the places of a shape in another order; None is a new one of extent 1.
 
-        Those left out must be of extent 1.
+        Places that are left out must be of extent 1.
         """
         if any(axis is not None for i, axis in enumerate(view.places) if i not in order):
             raise NoLoop
@@ -353,7 +359,7 @@ class Indices:
         return self.arrange(view, [*order, *places])
 
     def scatter(self, view: View, index: tuple[Any, ...], shape: Shape) -> View:
-        """The way back."""
+        """Return the transpose of `choose`, which removes its new axes."""
         _refuse_parts(index)
         old = [place for place, part in enumerate(index) if part is not None]
         return self.arrange(view, [*old, *range(len(index), len(view.places))])
@@ -370,8 +376,9 @@ def _refuse_parts(index: tuple[Any, ...]) -> None:
 
 
 def merge_axes(items: Sequence[Item], views: Sequence[View]) -> None:
-    """Make one axis of two wherever everything that runs along either runs along both, one after
-    the other in memory.
+    """Merge two axes wherever everything that runs along either runs along both.
+
+    The two must lie one after the other in memory.
     """
     while (pair := next(_candidates(items, views), None)) is not None:
         _merge(*pair, items, views)
@@ -408,7 +415,7 @@ def _are_one(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View
 
 
 def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View]) -> None:
-    """The merged axis takes the place of the second one."""
+    """Merge two axes; the merged one takes the place of the second."""
     merged = Axis(one.extent * other.extent)
     for item in items:
         item.axes_ = [a for a in _replace_axis(item.axes_, one, other, merged) if a]
@@ -426,12 +433,14 @@ def _replace_axis(places: Iterable[Axis | None], one: Axis, other: Axis, merged:
 # them, and which of whole arrays.
 
 
-LARGEST_CORE = 1 << 10  # products of matrices with more entries beside the longest axis are BLAS's
+LARGEST_CORE = 1 << 10  # matrix products with more entries off the longest axis are left to BLAS
 
 
 def in_order(roots: Sequence[Expr]) -> list[Expr]:
-    """The nodes that roots need, operands first, by what they are made of: they may be of several
-    graphs, whose indices say nothing.
+    """Return the nodes that roots need, operands first.
+
+    The order follows the operands, not the indices: the roots may belong to several graphs, whose
+    indices cannot be compared.
     """
     found: dict[Expr, None] = {}
     stack = [(root, False) for root in reversed(roots)]
@@ -450,8 +459,9 @@ def in_order(roots: Sequence[Expr]) -> list[Expr]:
 
 
 class Expander(Rebuilding):
-    """Large operations by their parts, with what a value and its derivative have in common computed
-    once.
+    """Replacement of large operations by their parts.
+
+    Parts that a value and its derivative have in common are computed once.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -481,8 +491,10 @@ class Reader:
     """
 
     def __init__(self, order: Sequence[Expr], *, as_it_is: bool = False) -> None:
-        """``as_it_is``: axes do not become fewer, and all operations on entries, also those without
-        a text in C, and all products of matrices, are loops.
+        """Read nodes in order as loops.
+
+        With ``as_it_is``, axes are not merged, and all operations on entries (also those without a
+        text in C) and all products of matrices are loops.
         """
         self.as_it_is = as_it_is
         self.indices = Indices()
@@ -509,10 +521,10 @@ class Reader:
         present = [operand is not None for operand in node.operands]
         is_written = self.as_it_is or bool(op.in_c(present, **node.static))
         if op.outputs != 1 or not (is_written if op.elementwise else op.axes and not op.indices):
-            raise NoLoop  # NumPy takes entries by indices one by one as fast
+            raise NoLoop  # NumPy is as fast at taking single entries by indices
         if op.adds == "products" and not (
             self.as_it_is or _is_small(node)
-        ):  # large ones are BLAS's
+        ):  # BLAS computes large ones
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):

@@ -1,8 +1,7 @@
-"""Derivatives in many directions, which lie along an axis: what does not depend on the direction is
-computed once.
+"""Derivatives in many directions, which lie along an axis.
 
-A direction is a tangent of variables, which is pushed forwards, or a cotangent of a result, which
-is pulled back.
+Everything that does not depend on the direction is computed once. A direction is a tangent of
+variables, which is pushed forwards, or a cotangent of a result, which is pulled back.
 """
 
 from __future__ import annotations
@@ -53,8 +52,9 @@ class Batched(Rebuilding):
         return made
 
     def _in_front(self, x: Expr, moves: bool, node: Expr, op: Op) -> Expr:
-        """An operand of a node with the axis of directions in front, of one entry where it is the
-        same in all.
+        """Return an operand of a node with the axis of directions in front.
+
+        This axis has one entry where the operand is the same in all directions.
         """
         own = x.shape[1:] if moves else x.shape
         between = (1,) * (len(node.shape) - len(own) if op.elementwise else 0)
@@ -64,7 +64,7 @@ class Batched(Rebuilding):
         return found if is_whole else broadcast_to(found, shape=(self.extent, *own))
 
 
-_BYTES = 1 << 27  # of a node for all directions, up to which they are taken at once
+_BYTES = 1 << 27  # most bytes of a node for which all directions are computed at once
 
 
 class Runs(NamedTuple):
@@ -108,8 +108,10 @@ class Linearized:
         back: bool,
         times: int,
     ) -> None:
-        """``beside`` is computed besides; directions are of ``wrt``, or if ``back`` of ``outs``; a
-        call has so many ``times``.
+        """Prepare the derivatives of nodes.
+
+        ``beside`` are nodes that are computed, too. Directions are those of ``wrt``, or of ``outs``
+        if ``back`` is set. ``times`` is the number of directions in a call.
         """
         graph = beside[0].graph
         self._beside, self._times = len(beside), times
@@ -147,8 +149,9 @@ class Linearized:
     def __call__(
         self, values: Sequence[Any], directions: Sequence[np.ndarray]
     ) -> tuple[list[Any], list[np.ndarray]]:
-        """Return what is computed besides, and the derivatives: a row for each direction, as
-        directions are given.
+        """Return the additional values, and the derivatives: a row for each direction.
+
+        The rows are in the order of the directions.
         """
         n = self._beside
         if self._is_batched:

@@ -17,8 +17,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.plans.backend import LARGE
 from gradcli.plans.index_form import Axes, Axis, Item, Reader, View, in_order
 
-_SLICES = 16  # of which an outer axis has at least as many, if there is another
-_SHORT = 8  # a value with so many times fewer entries than a nest has is kept, not computed again
+_SLICES = 16  # least extent of an outer axis, if any axis is so long
+_SHORT = 8  # a value with this many times fewer entries than a nest is kept, not computed again
 
 
 @dataclass(eq=False, repr=False)
@@ -69,8 +69,9 @@ Step = Expr | Nest
 
 
 def plan_steps(roots: Sequence[Expr]) -> list[Step]:
-    """Return what the roots need, in order: nests of what can be written in C, and operations on
-    whole arrays.
+    """Return what the roots need, in order.
+
+    These are nests of what can be written in C, and operations on whole arrays.
     """
     order = in_order(roots)
     return Planner(roots, order, Reader(order)).steps()
@@ -81,9 +82,9 @@ class Planner:
 
     def __init__(self, roots: Sequence[Expr], order: Sequence[Expr], reader: Reader) -> None:
         self.roots, self.order, self.reader = roots, order, reader
-        self.outer: dict[Item, Axis] = {}  # of the items of nests
+        self.outer: dict[Item, Axis] = {}  # the outer axis of each item that is in a nest
         self.home: dict[Item, Expr] = {}  # the node whose value an item is
-        # how many nests in a row must have ended before it can be computed
+        # How many nests in a row must have ended before an item can be computed.
         self.turns: dict[Item, int] = {}
         self._turns: dict[Expr, int] = {}
         self.nests: dict[tuple[Axis, int], Nest] = {}
@@ -98,7 +99,7 @@ class Planner:
         for root in self.roots:
             self._need(root)
         done: set[tuple[Axis, int]] = set()
-        while len(done) < len(self.nests):  # the last ones first, as they want results of others
+        while len(done) < len(self.nests):  # the last ones first, as they need results of others
             outer, turn = max(
                 (key for key in self.nests if key not in done), key=lambda key: key[1]
             )
@@ -128,8 +129,10 @@ class Planner:
             left = [item for item in left if item not in self.outer]
 
     def _best(self, items: Sequence[Item]) -> Axis:
-        """The axis along which most of the work runs; of several, one with slices enough, without
-        sums that slices wait for, and the first in memory.
+        """Return the axis along which most of the work runs.
+
+        Among several, it is one with enough slices, without sums that slices wait for, and the
+        first in memory.
         """
         work: dict[Axis, int] = {}
         for item in items:
@@ -181,33 +184,31 @@ class Planner:
                     turn = max(turn, self._last_turn(item.node))
                 elif (
                     item not in self.outer and self.home.get(item) is node
-                ):  # which nests are given
+                ):  # an item that is computed as a whole and given to nests
                     turn = max(turn, self._turn(node))
                 self.turns[item] = turn
-            self._last_turn(node)  # of operands first, so that nothing recurses
+            self._last_turn(node)  # stored for operands first, so that nothing recurses
 
     def _is_apart(self, item: Item, need: Item) -> bool:
-        """Return whether another nest must have ended before an item can be computed of one that it
-        needs.
-        """
+        """Return whether an item needs another one from a nest that must have ended before."""
         is_total = need.what == "fold" and self.outer[need] in need.over
         return self.outer[need] is not self.outer.get(item) or is_total
 
     def _turn_for(self, item: Item, need: Item) -> int:
-        """The first turn in which an item can be computed as far as another one is concerned."""
+        """Return the first turn in which an item can be computed, given one item that it needs."""
         if need not in self.outer:
             return self.turns[need]
         return self.turns[need] + self._is_apart(item, need)
 
     def _last_turn(self, node: Expr) -> int:
-        """The turn from which on the whole value of a node is there."""
+        """Return the first turn in which the whole value of a node exists."""
         view = self.reader.views.get(node)
         if view is not None and view.item in self.outer:
             return self.turns[view.item] + 1
         return self._turn(node)
 
     def _turn(self, node: Expr) -> int:
-        """The turn in which a node is computed as a whole."""
+        """Return the turn in which a node is computed as a whole."""
         if node not in self._turns:
             self._turns[node] = max(
                 (self._last_turn(operand) for operand in node.given_operands),
@@ -229,13 +230,14 @@ class Planner:
                 outer = self.outer[view.item]
                 nest = self.nests.setdefault((outer, self.turns[view.item]), Nest(outer))
                 (nest.stored if outer in view.item.axes else nest.totals)[node] = view
-            else:  # also what is another view of what a nest computes, as NumPy sees it
+            else:  # also another view that NumPy has of a value that a nest computes
                 self.whole.add(node)
                 stack += node.given_operands
 
     def _is_storable(self, node: Expr, view: View) -> bool:
-        """Return whether a nest can write a node's value: one for which an item was made, or a
-        result of stored entries.
+        """Return whether a nest can write a node's value.
+
+        It can if an item was made for the node, or if the node is a result of stored entries.
         """
         if view.item not in self.outer or _is_repeated(view):
             return False
@@ -244,8 +246,9 @@ class Planner:
         )
 
     def _fill(self, nest: Nest, turn: int) -> None:
-        """Find what a nest computes for its results, and reads: back to what is there before it
-        begins.
+        """Find the items that a nest computes for its results, and those that it reads.
+
+        The search goes back to values that exist before the nest begins.
         """
         largest = max(item.work for item in (view.item for view in nest.outputs.values()))
         ends = [view.item for view in nest.outputs.values()]
@@ -264,9 +267,7 @@ class Planner:
             self._need(node)
 
     def _is_given(self, item: Item, outer: Axis, turn: int, largest: int) -> bool:
-        """Return whether a nest reads what another step has computed, rather than computes it for
-        itself.
-        """
+        """Return whether a nest reads the result of another step instead of computing it itself."""
         node = self.home.get(item)
         if node is None or _is_repeated(self.reader.views[node]):
             return False
@@ -290,17 +291,18 @@ def _is_repeated(view: View) -> bool:
 
 
 _WRITTEN_OUT = 16  # the longest axis that is written out
-_MOST_COPIES = 64  # of an item
-_LONG = 40  # entries from which on a lane lies inside of a slice
+_MOST_COPIES = 64  # most copies of an item
+_LONG = 40  # least entries of an axis for a lane inside a slice
 _BLOCK = 1024  # slices whose sums are added up together
-_ROWS = 64  # the same of slices that are done one by one
-_ROOM = 1 << 12  # numbers that a block of slices may keep
+_ROWS = 64  # the same for slices that are computed one by one
+_ROOM = 1 << 12  # most numbers that a block of slices keeps
 
 
 @dataclass(eq=False, repr=False)
 class Stage:
-    """A loop over a slice, or over blocks of them: the axes of its loops but for the lane, and what
-    is computed inside.
+    """Loop over a slice, or over blocks of slices.
+
+    It holds the axes of its loops, except the lane, and the items that are computed inside.
     """
 
     axes: tuple[Axis, ...]
@@ -340,7 +342,7 @@ class Layout:
     # -- axes --------------------------------------------------------------------------------------
 
     def _best_lane(self) -> Axis:
-        """The axis along which most of what is read and written lies side by side."""
+        """Return the axis along which most of the entries read and written lie side by side."""
         outer = self.nest.outer
         weights: dict[Axis, int] = {outer: 0}
         for parts in self._accesses():
@@ -371,8 +373,9 @@ class Layout:
         return frozenset(found)
 
     def space(self, item: Item) -> frozenset[Axis]:
-        """The axes of an item's loops inside of a slice; with blocks of slices, all have
-        the lane.
+        """Return the axes of an item's loops inside of a slice.
+
+        With blocks of slices, all items have the lane.
         """
         return frozenset(
             axis
@@ -396,7 +399,7 @@ class Layout:
     # -- stages ------------------------------------------------------------------------------------
 
     def _early(self) -> dict[Item, int]:
-        """The first level at which each item can be computed."""
+        """Return the first level at which each item can be computed."""
         levels: dict[Item, int] = {}
         for item in self.computed:
             levels[item] = max(
@@ -413,7 +416,10 @@ class Layout:
         return self.is_summed_up(need) or self.space(item) != self.space(need)
 
     def _late(self, early: dict[Item, int]) -> dict[Item, int]:
-        """The last level at which it serves all that need it; totals come with what they are of."""
+        """Return the last level at which each item still serves all that need it.
+
+        Totals come together with the items that they sum.
+        """
         last = max(early.values(), default=0)
         levels = dict.fromkeys(early, last)
         is_needed: set[Item] = set()

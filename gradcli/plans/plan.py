@@ -34,7 +34,7 @@ from gradcli.plans.unrolling import unroll, unrolled_text
 
 
 def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr, int]) -> int:
-    """The most bytes that a schedule holds beside its inputs."""
+    """Return the most bytes that a schedule holds in addition to its inputs."""
     ends: dict[int, list[Expr]] = {}
     for node, place in last_uses.items():
         ends.setdefault(place, []).append(node)
@@ -50,20 +50,21 @@ def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr
         live += sum(made.values())
         most = max(most, live)
         live -= sum(sizes.pop(node, 0) for node in ends.get(place, ()))
-    # views, and inputs, are results as copies
+    # Views and inputs are returned as copies.
     copied = sum(size_of(root) for root in dict.fromkeys(roots) if sizes.get(root, 0) == 0)
     return max(most, live + copied)
 
 
 class Plan:
-    """The results of a subject, such as a value and its gradients, as a function of the values of
-    leaves.
+    """The results of a subject, such as a value and its gradients, as a function of leaves.
 
-    leaves  those that take values, in order
-    backend who runs the loops: "numpy", "native", or "auto", for which a count decides (backend.py)
-    threads that share the loops, at most; None for as many as there are cores. They change no bit
-    calls   for how many it is made
-    derived how many of the last results are derivatives in directions of zeros and ones
+    - ``leaves``: those that take values, in order
+    - ``backend``: what runs the loops: "numpy", "native", or "auto", for which a count decides
+      (backend.py)
+    - ``threads``: the most threads that share the loops; None for as many as there are cores. They
+      change no bit
+    - ``calls``: for how many calls the plan is made
+    - ``derived``: how many of the last results are derivatives in directions of zeros and ones
     """
 
     def __init__(
@@ -82,15 +83,16 @@ class Plan:
         roots, risky = self._fold()
         self.work, self.calls, self._derived = work_of(roots), calls, derived
         self.asked, self.backend = backend, choose_backend(backend, self.work, calls)
-        self.memory = 0  # bytes that it holds at once beside its inputs, results among them
-        self._hindrance = "no C compiler works"  # what keeps native code away where it is worth it
+        self.memory = 0  # bytes that it holds at once besides its inputs, including results
+        self._hindrance = "no C compiler works"  # why no native code runs where it is worth it
         self._unrolled = unroll(leaves, roots, derived) if precision == "float64" else None
         if self._unrolled is None:
             self._speculative = compile_source(self._write(roots, risky))
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
-        """The results: new arrays, or those of ``out`` (contiguous, of the right dtype and shape,
-        no inputs).
+        """Return the results in new arrays, or in those of ``out``.
+
+        The arrays of ``out`` are contiguous, of the right dtype and shape, and no inputs.
         """
         if self._unrolled is not None:
             try:
@@ -102,8 +104,8 @@ class Plan:
         try:
             results, checks = self._speculative(*values, *out)
         except (ArithmeticError, ValueError, TypeError):
-            # Python's floats raise where NumPy has an infinity or NaN; what is wrong indeed raises
-            # again
+            # Python's floats raise where NumPy gives an infinity or NaN. A genuine error is raised
+            # again below.
             pass
         else:
             if not checks or np.isfinite(checks).all():
@@ -116,7 +118,7 @@ class Plan:
         return self._unrolled is not None
 
     def text(self) -> str:
-        """The program for people to read, and why it runs where it does."""
+        """Return the program for people to read, with the reason why it runs where it does."""
         roots, risky = self._fold()
         small = (
             unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
@@ -125,7 +127,7 @@ class Plan:
         return f"{explain_choice(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
     def _fold(self) -> tuple[list[Expr], bool]:
-        """The subject's nodes, folded together; and whether folding took risks."""
+        """Return the subject's nodes, folded together, and whether folding took risks."""
         folder = Folder(Graph(self.subject.graph.limits), assume_finite=True)
         return folder.fold(self.subject.roots), folder.risky
 
@@ -142,12 +144,12 @@ class Plan:
             except NativeError:
                 if self.asked == "native":
                     raise
-                # there may be no room for a compiler's files
+                # There may be no room for the compiler's files.
                 source, self._hindrance = None, "C cannot be compiled"
             if source is not None:
                 return source
             self.backend = "numpy"
-        # whose infinities are made otherwise than NumPy's
+        # Infinities of Python's floats arise in other ways than NumPy's.
         has_floats = any(not leaf.shape for leaf in self.leaves)
         steps = Cutter(roots).steps()
         checked = (
@@ -160,7 +162,10 @@ class Plan:
         return Writer(roots, steps, self.precision, checked=checked).write(self.leaves)
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
-        """The program with its nests in C; None if it has none, or needs one that cannot be run."""
+        """Return the program with its nests in C.
+
+        It is None if there are no nests, or if one of them cannot be run.
+        """
         from gradcli.plans.native.program import in_c
 
         steps = plan_steps(roots)

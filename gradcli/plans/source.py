@@ -51,9 +51,7 @@ def _is_plain(part: Any) -> bool:
 
 
 def _constant_text(value: Any) -> str:
-    """A constant: a number as it is, a function by its name, what is larger by its dtype
-    and shape.
-    """
+    """Write a constant: a number as it is, a function by its name, others by dtype and shape."""
     if isinstance(value, str):
         return value
     if isinstance(value, np.dtype):
@@ -72,10 +70,10 @@ def _constant_text(value: Any) -> str:
 # together keep so much and no more.
 
 
-# bytes from which on memory is given back to the system, to be taken page by page the next time
+# Bytes from which memory is returned to the system, to be taken page by page the next time.
 RETURNED = 1 << 16
-_CALLS = 2  # whose arrays are kept
-_MOST = 1 << 28  # bytes that are kept in all, beside those of the plan that runs
+_CALLS = 2  # calls whose arrays are kept
+_MOST = 1 << 28  # most bytes that all plans keep, besides those of the running plan
 
 
 def _references_of_one() -> int:
@@ -107,12 +105,12 @@ class Results:
         self._kept.setdefault(key, [])
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """An array that nobody else has, with any entries."""
+        """Return an array that is used nowhere else, with arbitrary entries."""
         key = shape, dtype
         kept = self._kept[key]
         for _ in range(len(kept)):
             try:
-                array = kept.pop(0)  # so that no other thread looks at the same time
+                array = kept.pop(0)  # so that no other thread looks at it meanwhile
             except IndexError:
                 break
             if (
@@ -120,7 +118,7 @@ class Results:
                 or array.dtype != dtype
                 or not (array.flags.carray and array.flags.owndata)
             ):
-                continue  # somebody has changed what it is
+                continue  # somebody has changed its shape, dtype or memory
             is_free = sys.getrefcount(array) <= _NOBODY
             kept.append(array)
             if is_free:
@@ -133,7 +131,7 @@ class Results:
         return array
 
     def bytes_held(self) -> int:
-        """The bytes that are kept."""
+        """Return the number of bytes that are kept."""
         return sum(array.nbytes for kept in list(self._kept.values()) for array in list(kept))
 
     def let_go(self) -> None:
@@ -149,7 +147,7 @@ class Keepers:
     """
 
     def __init__(self) -> None:
-        self._counted = 0  # bytes made since then, and what was kept: what is kept is no more
+        self._counted = 0  # upper bound of the bytes kept: those left last time, and made since
         self._results: weakref.WeakSet[Results] = weakref.WeakSet()
 
     def count(self, results: Results, made: int) -> None:
@@ -181,9 +179,9 @@ class Source:
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
         self._constants: dict[Any, str] = {}
-        self.labels: dict[str, str] = {}  # what people may read in the place of names of constants
-        self.called: list[str] = []  # functions of C
-        self._kept: list[Any] = []  # what `_constants` tells apart by identity
+        self.labels: dict[str, str] = {}  # readable texts for names of constants
+        self.called: list[str] = []  # texts of the C functions that are called
+        self._kept: list[Any] = []  # keeps alive what `_constants` tells apart by identity
         self._last = 0
         self.results = Results()
         self.namespace: dict[str, Any] = {
@@ -199,7 +197,7 @@ class Source:
         self.lines.append("    " * depth + line)
 
     def constant(self, value: Any) -> str:
-        """The name of a constant or a function."""
+        """Return the name of a constant or a function."""
         name = self._constants.get(id(value))
         if name is None:
             name = self._constants[id(value)] = self.new("k")
@@ -208,7 +206,7 @@ class Source:
         return name
 
     def name(self, node: Expr) -> str:
-        """A node's value as an operand of NumPy."""
+        """Return the name of a node's value as an operand of NumPy."""
         name = self.names.get(node)
         if name is None:  # a constant: NumPy is faster with arrays without axes than with floats
             value = constant_value(node.payload, numpy_dtype(node.kind, self.precision), node.kind)
@@ -219,8 +217,9 @@ class Source:
         return value if value.dtype == self.dtype else value.astype(self.dtype)
 
     def on_floats(self, node: Expr) -> str | None:
-        """A scalar operation as an expression of Python, if it is one that gives what NumPy gives
-        (but for last bits) or raises.
+        """Write a scalar operation as an expression of Python, or return None.
+
+        The expression must give the same as NumPy, except for last bits, or raise.
         """
         if node.shape or self.precision != "float64":
             return None
@@ -230,14 +229,14 @@ class Source:
             return None
         operands = node.given_operands
         numbers = [self.number(operand) for operand in operands]
-        if node.op is logic.where and node.kind == FLOAT:  # of truth and numbers, these
+        if node.op is logic.where and node.kind == FLOAT:  # booleans and numbers give numbers
             for place in (1, 2):
                 if operands[place].kind != FLOAT:
                     numbers[place] = f"float({numbers[place]})"
         return template.format(*numbers)
 
     def _to_the_bit(self, node: Expr, op: Op) -> str:
-        """The same with the bits of what runs on NumPy's scalars, if that is one call."""
+        """Return the template that gives the bits of NumPy's scalars, if that is one call."""
         if op.on_floats:
             return op.on_floats
         if not isinstance(op.forward, np.ufunc) or node.static:
@@ -245,14 +244,14 @@ class Source:
         return f"float({self.constant(op.forward)}({', '.join(['{}'] * len(node.operands))}))"
 
     def number(self, node: Expr) -> str:
-        """A node's value as a number of Python."""
+        """Return a node's value as a number of Python."""
         if node.is_constant and math.isfinite(node.payload):
             literal = repr(bool(node.payload) if node.kind != FLOAT else float(node.payload))
             return f"({literal})"
         return self.name(node)
 
     def array(self, node: Expr) -> str:
-        """A new array for a node's value."""
+        """Return a new array for a node's value."""
         dtype = numpy_dtype(node.kind, self.precision)
         made = "empty"
         if math.prod(node.shape) * dtype.itemsize >= RETURNED:
@@ -261,11 +260,11 @@ class Source:
         return f"{made}({node.shape}, {self.constant(dtype)})"
 
     def scalar(self, kind: str) -> str:
-        """The name of NumPy's type of the numbers of a kind."""
+        """Return the name of NumPy's type for numbers of a kind."""
         return self.constant(numpy_dtype(kind, self.precision).type)
 
     def call(self, node: Expr, operands: Sequence[str], **changed: str) -> str:
-        """A node's operation on arrays, with some of its static parameters changed."""
+        """Write a node's operation on arrays, with some of its static parameters changed."""
         assert node.op is not None
         if node.op is sums.sum_:
             axis, keepdims = node.static["axis"], node.static["keepdims"]
@@ -285,11 +284,11 @@ class Source:
         return text if is_plain else f"as_float({text})"
 
     def text(self) -> str:
-        """The program for people to read."""
+        """Return the program for people to read."""
         return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
     def compile(self, name: str) -> Callable[..., Any]:
-        # our own text, without a word of the user's
+        # The text is our own, without a word of the user's.
         exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)
         function: Callable[..., Any] = self.namespace[name]
         return function
@@ -320,8 +319,10 @@ class Subject(Protocol):
 
     @property
     def decides(self) -> bool:
-        """Return whether `interpret` gives other results than the roots, array by array, where
-        something is not finite.
+        """Flag that `interpret` may differ from the roots.
+
+        It is true if `interpret` gives other results than the roots, array by array, where a value
+        is not finite.
         """
         ...
 

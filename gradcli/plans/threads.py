@@ -10,7 +10,7 @@ from functools import cache
 from queue import SimpleQueue
 from threading import Event, Thread
 
-_MOST = 8  # threads
+_MOST = 8  # most threads
 
 
 def run_chunks(
@@ -23,7 +23,7 @@ def run_chunks(
     threads   how many at most, this one among them; None for as many as there are cores
     """
     turns = deque(range(0, rows, step))
-    active: list[Event] = []  # of helpers, which set them when they have done
+    active: list[Event] = []  # one of each helper, which sets it when it is done
     problems: list[BaseException] = []
 
     def share() -> None:
@@ -36,7 +36,7 @@ def run_chunks(
 
     def help_out() -> None:
         done = Event()
-        active.append(done)  # before it takes a turn: who waits clears the turns first
+        active.append(done)  # before it takes a turn: the waiting thread clears turns first
         try:
             share()
         except BaseException as error:
@@ -46,14 +46,14 @@ def run_chunks(
             done.set()
 
     try:
-        with suppress(RuntimeError):  # fewer threads are no fault
+        with suppress(RuntimeError):  # fewer threads will do
             most = _threads() if threads is None else min(threads, _MOST)
             for _ in range(min(most, len(turns)) - 1):
                 _helpers().put(help_out)
         share()
     except BaseException as error:
         problems.append(error)
-    while True:  # whatever interrupts: helpers write into arrays of the call
+    while True:  # whatever interrupts this: helpers write into arrays of the call
         try:
             turns.clear()
             for done in active:
@@ -65,18 +65,19 @@ def run_chunks(
         try:
             raise problems[0]
         finally:
-            # its traceback has this frame, which would keep the call's arrays alive
+            # Its traceback has this frame, which would keep the call's arrays alive.
             problems.clear()
 
 
 def cores() -> int:
-    """The count of processors that this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _threads() -> int:
-    """Return as many threads as this process has cores, or as ``OMP_NUM_THREADS`` allows, as for
-    NumPy's products of matrices.
+    """Return the number of threads: as many as cores, or as ``OMP_NUM_THREADS`` allows.
+
+    NumPy's products of matrices use the same number.
     """
     said = os.environ.get("OMP_NUM_THREADS", "")
     return min(int(said) if said.isdecimal() and int(said) else cores(), _MOST)
@@ -84,13 +85,14 @@ def _threads() -> int:
 
 @cache
 def _helpers() -> SimpleQueue[Callable[[], None]]:
-    """Work of threads that are kept. An interrupt within `put` leaves no lock behind, as one within
-    an executor's `submit` does.
+    """Return the queue of tasks for threads that are kept.
+
+    An interrupt within `put` leaves no lock behind; one within an executor's `submit` does.
     """
     tasks = SimpleQueue[Callable[[], None]]()
     for number in range(_MOST - 1):
         helper = Thread(target=_serve, args=(tasks,), name=f"gradcli_{number}", daemon=True)
-        with nullcontext() if not number else suppress(RuntimeError):  # one is enough
+        with nullcontext() if not number else suppress(RuntimeError):  # one helper is enough
             helper.start()
     return tasks
 
@@ -101,5 +103,5 @@ def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # threads do not live on in a forked process
+    # Threads do not survive a fork.
     os.register_at_fork(after_in_child=_helpers.cache_clear)

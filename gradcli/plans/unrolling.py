@@ -1,8 +1,8 @@
-"""Programs on small arrays, entry by entry: for a handful of entries Python's floats are several
-times as fast as NumPy's calls.
+"""Programs on small arrays, entry by entry.
 
-Operations that move, sum and multiply entries run on arrays of nodes of a graph of numbers, and so
-unroll themselves.
+For a handful of entries Python's floats are several times as fast as NumPy's calls. Operations that
+move, sum and multiply entries run on arrays of nodes of a graph of numbers, and so unroll
+themselves.
 """
 
 from __future__ import annotations
@@ -23,22 +23,20 @@ from gradcli.plans.backend import additions, steps
 from gradcli.plans.source import Source
 
 Unrolled = Callable[..., list[Any] | None]
-_MOST = 64  # entries of an array
-_MOST_MOVED = 1 << 10  # of one in which entries only lie
+_MOST = 64  # most entries of an array
+_MOST_MOVED = 1 << 10  # most entries of an array whose operation only moves them
 _CALL = 24  # additions of Python's floats in the time of one operation of NumPy on a small array
-_STORE = 2  # and of storing a float in an array
-_ZERO = "(0.0)"  # as a number is written
+_STORE = 2  # additions in the time of storing a float in an array
+_ZERO = "(0.0)"  # how a zero is written
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
 
 
 def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -> Unrolled | None:
-    """A function of the leaves' values, and of arrays that take results, which gives the roots'
-    values.
+    """Return a function that gives the roots' values, or None if they cannot be unrolled.
 
-    The last roots, ``derived``, are derivatives in given directions: what these do not move
-    contributes nothing.
-
-    It gives None where these are not all finite, and raises where Python's floats do.
+    Its arguments are the leaves' values, and arrays for the results. The last roots, ``derived``,
+    are derivatives in given directions; names that these do not move contribute nothing. The
+    function gives None where its results are not all finite, and raises where Python's floats do.
     """
     source = unrolled_text(leaves, roots, derived)
     return None if source is None else source.compile("program")
@@ -50,7 +48,7 @@ def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -
     There is none for programs without arrays, with large ones, or with operations that floats do
     not have.
     """
-    # operands first: the indices of leaves, which may be of another graph, say nothing here
+    # Leaves come first. Their indices say nothing here, as they may be of another graph.
     nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)
     if not _is_worth_it(nodes, roots) or any(root.kind != FLOAT for root in roots):
         return None
@@ -92,8 +90,9 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
 
 
 def takes_objects(op: Op) -> bool:
-    """Return whether the forward pass does with arrays of objects, by their + and *, what it does
-    with floats.
+    """Return whether the forward pass works on arrays of objects as it does on floats.
+
+    It uses their + and *.
     """
     return bool(
         (op.moves and op.result == "same") or op.adds or op in (shapes.scatter_add, products.outer)
@@ -107,7 +106,7 @@ def _work(node: Expr) -> int:
 
 
 def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
-    """The value of every node as an array of nodes that are numbers."""
+    """Return the value of every node as an array of nodes that are numbers."""
     graph = Graph()
     numbers = np.frompyfunc(
         lambda entry: entry if isinstance(entry, Expr) else graph.constant(float(entry)), 1, 1
@@ -123,14 +122,14 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
                 lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1
             )(*operands)
         elif op is shapes.scatter_add:
-            # a number, not an array without axes, is stored in an array of objects
+            # In an array of objects, a number is stored, not an array without axes.
             found = op.forward(operands[0][()], **node.static)
         else:
             found = op.forward(*operands, **node.static)
         if found is None:
             return None
         if op is not None and op.adds and node.shape != node.operand.shape:
-            found = found + 0.0  # NumPy's begin with it: the sum of negative zeros is positive
+            found = found + 0.0  # NumPy's sums begin with 0.0, so negative zeros sum to 0.0
         entries[node] = np.asarray(numbers(np.asarray(found, object)), object)
     return entries
 
@@ -174,7 +173,7 @@ def _without_zeros(entries: dict[Expr, np.ndarray], roots: Sequence[Expr]) -> No
 
 
 def _entries_of(graph: Graph, node: Expr) -> Any:
-    """The entries of a leaf or a constant, if all are finite floats."""
+    """Return the entries of a leaf or a constant, or None if they are not all finite floats."""
     if not node.is_constant:
         return (
             np.frompyfunc(lambda _: graph.leaf("entry", ()), 1, 1)(np.zeros(node.shape))

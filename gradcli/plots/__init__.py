@@ -1,3 +1,4 @@
-"""Expressions over ranges of their names: values and derivatives in columns, and where kinks,
-jumps, poles and gaps are.
+"""Expressions over ranges of their names.
+
+Values and derivatives come in columns, with the places of kinks, jumps, poles and gaps.
 """

@@ -1,8 +1,9 @@
-"""A query as a function of columns: its value and derivatives at many points at once, by the
-engine's own forward pass and sweep.
+"""A query as a function of columns.
 
-What depends on the names entry by entry is rebuilt over leaves that are columns, once. Anything
-else, as a matrix of the names, is computed point by point on one graph.
+Its value and derivatives at many points at once are computed by the engine's own forward pass and
+sweep. An expression that depends on the names entry by entry is rebuilt over leaves that are
+columns, once. Any other, such as one with a matrix of the names, is computed point by point on one
+graph.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope
 from gradcli.plots.places import Probe
 
-_LENGTH = 512  # of columns: shorter ones are filled up
+_LENGTH = 512  # length of columns; shorter ones are filled up
 
 
 class Points(NamedTuple):
@@ -93,9 +94,7 @@ class Columns:
 
     @np.errstate(all="ignore")
     def __call__(self, *columns: Any) -> Points:
-        """The values and derivatives at points, of which each column has the numbers of one
-        name.
-        """
+        """Return the values and derivatives at points; each column has the numbers of one name."""
         count = len(columns[0])
         fill, step = (self._together, _LENGTH) if self.entrywise else (self._alone, 1)
         room = (0, -count % step)
@@ -114,8 +113,9 @@ class Columns:
         return Points(points.values[:count], slopes, points.inside[:count])
 
     def along(self, name: str, fixed: Mapping[str, float]) -> Probe:
-        """The values and the slopes along a name, a column for each entry of the result; the others
-        are fixed.
+        """Return a function for the values and the slopes along a name, the other names fixed.
+
+        Both have a column for each entry of the result.
         """
         function = Columns(self.scope, self.root, self.moving, {name: self.moving[name]})
         entries = math.prod(self.root.shape)
@@ -149,8 +149,9 @@ class Columns:
 
     @cached_property
     def _wide(self) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:
-        """The same expression over columns: they have an axis for the points before those of the
-        result.
+        """Expression over columns, with its leaves and its nodes in order.
+
+        Its arrays have an axis for the points before those of the result.
         """
         shape = (_LENGTH, *self.root.shape)
         leaves = {leaf: self.root.graph.leaf(leaf.payload.name, shape) for leaf in self.leaves}
@@ -163,7 +164,7 @@ class Columns:
         try:
             found = forward([self.root], {**self.scope.values, **given}, "float64", self.order)
         except (EvaluationError, ValueError, ArithmeticError):
-            return  # no value at all, as the inverse of a singular matrix
+            return  # no value at all, such as the inverse of a singular matrix
         points.values[part] = found[self.root]
         points.inside[part] = np.all(in_range(self.order, found))
         shape = self.root.shape

@@ -1,9 +1,9 @@
-"""Places where a function is not smooth: kinks, jumps, poles and ends of its domain, located
-between two neighbouring floats by bisection.
+"""Places where a function is not smooth: kinks, jumps, poles and ends of its domain.
 
-Each step goes to the half in which more of the change happens that a smooth function would not
-make. What shrinks with the interval is smooth, however steep; what does not is a place, whose kind
-is read from both of its sides, closer and closer to it.
+They are located between two neighbouring floats by bisection. Each step goes to the half with more
+of the change that a smooth function would not make. A change that shrinks with the interval is
+smooth, however steep. A change that does not shrink is a place, whose kind is read from both of its
+sides, closer and closer to it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ import numpy as np
 # -- Numbers along a range: evenly spaced in decimals, and round ones -----------------------------
 
 
-_SMALLEST = 1e-290  # differences that have round numbers between them
+_SMALLEST = 1e-290  # smallest difference that has round numbers in between
 
 
 def evenly(begin: float, end: float, count: int) -> np.ndarray:
-    """Return so many numbers from one end to the other, both included; each the float next to the
-    decimal number that is meant.
+    """Return ``count`` evenly spaced numbers from one end to the other, both included.
+
+    Each is the float next to the decimal number that is meant.
     """
     low, high = Fraction(repr(begin)), Fraction(repr(end))
     step = (high - low) / max(1, count - 1)
     return np.array([float(low + step * i) for i in range(count)])
 
 
-_NOTHING = 1e-150  # whose squares are no floats: a kink of sqrt(x**2) is beside such a number
+_NOTHING = 1e-150  # the squares of numbers below this are no floats: sqrt(x**2) has a kink there
 
 
 def roundest(low: float, high: float) -> float:
-    """The number between two, both included, that is written in the fewest digits."""
+    """Return the number with the fewest digits between two numbers, both included."""
     if low <= 0 <= high or max(abs(low), abs(high)) < _NOTHING:
         return 0.0
     for digits in range(1, 17):
@@ -45,8 +46,9 @@ def roundest(low: float, high: float) -> float:
 
 
 def levels(values: np.ndarray, count: int) -> list[float]:
-    """Round numbers that cut values into parts of about the same size, so that contours are spread
-    over the picture.
+    """Return round numbers that cut values into parts of about the same size.
+
+    Contours at these numbers are spread over the picture.
     """
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
@@ -58,20 +60,20 @@ def levels(values: np.ndarray, count: int) -> list[float]:
     return [level for level in found if low < level < high]
 
 
-# points to values and slopes, each with a column for an entry
+# From points to values and slopes, each with a column for each entry.
 Probe = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 Array = np.ndarray
 
-_STEPS = 140  # from an interval to neighbouring floats
-_LOOK, _SHRUNK = 12, 0.05  # every so many steps, what has shrunk to less than this share is smooth
-_CLOSER = np.array([1e-2, 1e-4, 1e-6])  # of the interval: where the sides of a place are looked at
-_SIDES = np.array([[0, 1, 2], [6, 7, 8]])  # of nine points: those of both sides, the furthest first
-_GROWS = 2.5  # times as large, a hundred times as close: faster than a logarithm
-_SURE = 10.0  # times what it changes beside the place
+_STEPS = 140  # most halvings from an interval to neighbouring floats
+_LOOK, _SHRUNK = 12, 0.05  # steps between checks; what shrinks below this share is smooth
+_CLOSER = np.array([1e-2, 1e-4, 1e-6])  # shares of the interval: distances at which sides are read
+_SIDES = np.array([[0, 1, 2], [6, 7, 8]])  # of nine points, those on each side, the furthest first
+_GROWS = 2.5  # growth at a hundredth of the distance that exceeds a logarithm's
+_SURE = 10.0  # a change is sure if it is this many times the change next to the place
 _VALUES, _SLOPES = 1e-9, 1e-6  # relative: smaller steps are rounding
 _HUGE = 1e300
-_LEAST = 1e-6  # of an interval's first change: smaller ones have the signs of rounding
-_FLANK = 1e-2  # of an interval
+_LEAST = 1e-6  # share of an interval's first change; smaller changes have signs from rounding
+_FLANK = 1e-2  # share of an interval that counts as the flank of a pole
 
 
 class Place(NamedTuple):
@@ -98,7 +100,10 @@ class Place(NamedTuple):
 def locate_places(
     probe: Probe, begin: float, end: float, lows: Array, highs: Array, entries: Array
 ) -> list[tuple[int, Place]]:
-    """The places within intervals, each with the entry of the result that it is of."""
+    """Locate the places within intervals.
+
+    Each is returned with the index of the result's entry to which it belongs.
+    """
     low, high = _at(probe, lows, entries), _at(probe, highs, entries)
     widths = highs - lows
     least = _LEAST * np.abs(high[1] - low[1])
@@ -140,8 +145,10 @@ def _at(probe: Probe, points: Array, entries: Array) -> Array:
 
 
 def _show_poles(low: Array, high: Array, least: Array) -> tuple[Array, Array]:
-    """Return where a pole must be between two points, or a jump: where the value grows inwards from
-    both, and where it goes against the slopes at both.
+    """Return where a pole or a jump must lie between two points.
+
+    There are two signs of it: the value grows inwards from both points, and it changes against the
+    slopes at both.
     """
     sign, slopes, rise = np.sign(low[1]), np.sign([low[2], high[2]]), high[1] - low[1]
     inwards = (sign == np.sign(high[1])) & (sign * slopes[0] > 0) & (sign * slopes[1] < 0)
@@ -149,8 +156,9 @@ def _show_poles(low: Array, high: Array, least: Array) -> tuple[Array, Array]:
 
 
 def _changes(low: Array, high: Array) -> Array:
-    """Return how far the value is from what the slopes at both ends make of it, and how much the
-    slope changes.
+    """Return how far the value is from the slopes' prediction, and how much the slope changes.
+
+    The prediction is made from the slopes at both ends.
     """
     (width, rise, turn), slopes = high - low, low[2] + high[2]
     changes = np.abs([rise - width * slopes / 2, turn])
@@ -158,7 +166,7 @@ def _changes(low: Array, high: Array) -> Array:
 
 
 def _score(low: Array, high: Array, scale: Array) -> Array:
-    """Changes in intervals beyond those of a smooth function, as shares of ``scale``."""
+    """Return changes in intervals beyond those of a smooth function, as shares of ``scale``."""
     begins, ends = np.isfinite(low[1]), np.isfinite(high[1])
     score = np.where(begins != ends, np.inf, (_changes(low, high) / scale).sum(axis=0))
     return np.where(begins | ends, score, -1.0)
@@ -175,7 +183,7 @@ def _read(
     sides = values[_SIDES]
     has = np.isfinite(sides[:, 1:]).all(axis=1) & [low > begin, high < end]
     grows = has & _grows(sides)
-    # infinite on one whole side is too large for floats, rather than a pole
+    # Infinities on one whole side are values too large for floats, not a pole.
     endless = np.isinf(values[3:6]).any() and not np.isinf(sides).all(axis=1).any()
     infinite = grows | (has & endless & ~_settles(sides))
     ends = np.where(has, sides[:, 2], math.nan)
@@ -183,7 +191,7 @@ def _read(
         return Place("pole", at, low, high, *np.where(infinite, _heading(sides), ends).tolist())
     if has.all():
         return _between(at, low, high, values, slopes)
-    if has.any() and np.isfinite(values).all():  # at an end of the range only a jump tells
+    if has.any() and np.isfinite(values).all():  # at an end of the range only a jump counts
         found = _between(at, low, high, values, slopes)
         return found if found is not None and found.kind == "jump" and not found.single else None
     if has.any() or np.isfinite(values[3]) != np.isfinite(values[5]):
@@ -199,8 +207,9 @@ def _grows(sides: Array) -> Array:
 
 
 def _heading(sides: Array) -> Array:
-    """The infinities that both sides go to, by their values beside the place, whose signs rounding
-    does not make.
+    """Return the infinities that both sides go to.
+
+    They follow from the values near the place, so rounding does not decide their signs.
     """
     _, near, nearest = sides.T
     found: Array = np.copysign(math.inf, np.where(np.isinf(nearest), nearest, nearest - near))
@@ -208,8 +217,9 @@ def _heading(sides: Array) -> Array:
 
 
 def _settles(sides: Array) -> Array:
-    """Return which sides come to a limit: their changes shrink with the distance, which those of a
-    logarithm do not.
+    """Return which sides come to a limit.
+
+    Their changes shrink with the distance; those of a logarithm do not.
     """
     far, near, nearest = sides.T
     found: Array = np.abs(nearest - near) <= np.abs(near - far) / _SURE + _VALUES * np.abs(nearest)
@@ -241,8 +251,10 @@ def _between(at: float, low: float, high: float, values: Array, slopes: Array) -
 
 
 def _once(found: list[tuple[int, Place, float, float]]) -> list[tuple[int, Place]]:
-    """Each place once: intervals beside each other lead to the same, and what is found on the flank
-    of a pole is that pole.
+    """Return each place once.
+
+    Neighbouring intervals lead to the same place, and a place found on the flank of a pole is that
+    pole.
     """
     kept: list[tuple[int, Place, float, float]] = []
     for new in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):

@@ -1,5 +1,6 @@
-"""Points at which a function is drawn: more of them where it bends, and none across what is not
-smooth. Work is counted.
+"""Points at which a function is drawn.
+
+There are more of them where it bends, and none across a place that is not smooth. Work is counted.
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ import numpy as np
 
 from gradcli.plots.places import Array, Place, Probe, evenly, locate_places
 
-_FIRST = 256  # points to begin with at even distances, and as many at others
+_FIRST = 256  # initial points, evenly spaced; as many again at uneven distances
 _GOLDEN = 0.6180339887498949
-_SMALLEST = 1e-290  # changes that are not those of floats that end
-_FEW = 2_000  # points, of which each is computed for itself
+_SMALLEST = 1e-290  # changes up to this size count as none: floats end here
+_FEW = 2_000  # budget below which fewer suspects are tried: each point is computed on its own
 _ROUNDS, _FLAT = (
     9,
     0.0015,
-)  # how often intervals are halved, and how far a curve may be from a line, of its height
-_NEARER = 14  # points towards a place, each half as far
+)  # how often intervals are halved; how far a curve may be from a line, relative to its height
+_NEARER = 14  # points towards a place on each side, each half as far as the last
 
 
 class Samples(NamedTuple):
-    """Points in order, with values and slopes, a column for an entry of the result; and for each
-    entry what is not smooth.
+    """Points in order, with values and slopes, a column for each entry of the result.
+
+    The places that are not smooth are listed for each entry.
     """
 
     xs: Array
@@ -39,7 +41,7 @@ def sample(
     entries: int,
     budget: int,
 ) -> Samples:
-    """A function over a range, by so many points at most as the budget has."""
+    """Sample a function over a range, at no more points than the budget."""
     first = min(_FIRST, budget // 8)
     suspects = budget // 60 if budget < _FEW else budget // 6
     xs = _first_points(begin, end, 2 * (first // 2) + 1, first)
@@ -56,8 +58,9 @@ def sample(
 
 
 def _first_points(begin: float, end: float, even: int, uneven: int) -> Array:
-    """Points to begin with: at round numbers, and at others, so that nothing that repeats itself is
-    met at one phase only.
+    """Return the first points: some at round numbers, and some at others.
+
+    A function that repeats itself is thus not met at one phase only.
     """
     shares = (np.arange(uneven) + 0.1 + 0.8 * ((np.arange(uneven) * _GOLDEN) % 1.0)) / uneven
     between = begin + (end - begin) * shares
@@ -67,8 +70,9 @@ def _first_points(begin: float, end: float, even: int, uneven: int) -> Array:
 
 @np.errstate(all="ignore")
 def _suspects(found: Samples, most: int) -> tuple[Array, Array, Array]:
-    """The intervals in which something may be, and the entries of which: defined at one end only,
-    or bent most for what they rise.
+    """Return the intervals that may contain a place, and the entries concerned.
+
+    They are defined at one end only, or bend most in proportion to their rise.
     """
     xs, values, slopes, _ = found
     widths = np.diff(xs)[:, None]
@@ -97,7 +101,7 @@ def _towards(found: Samples, begin: float, end: float) -> Array:
 
 
 def _with(probe: Probe, found: Samples, more: Array) -> Samples:
-    """Samples with other points among them."""
+    """Return samples with other points among them."""
     new = np.setdiff1d(more, found.xs)
     order = np.argsort(np.concatenate([found.xs, new]), kind="stable")
     pairs = zip(found[:3], (new, *probe(new)), strict=True)
@@ -106,8 +110,9 @@ def _with(probe: Probe, found: Samples, more: Array) -> Samples:
 
 
 def _bends(found: Samples) -> Array:
-    """The middles of intervals in which a curve in view, of the value or the slope, is not a line
-    to the eye; the worst first.
+    """Return the middles of intervals in which a curve in view is not a line to the eye.
+
+    The curve is that of the value or the slope. The worst intervals come first.
     """
     xs, lows, highs, widths = found.xs, found.xs[:-1], found.xs[1:], np.diff(found.xs)
     middles = lows + widths / 2
@@ -135,8 +140,9 @@ def _bends(found: Samples) -> Array:
 
 
 def view(heights: Array) -> tuple[float, float]:
-    """The part of an axis that shows what a curve does: all of it, or most, if a few points took
-    nearly all.
+    """Return the part of an axis that shows the shape of a curve.
+
+    It is all of the axis, or most of it if a few points would take nearly all.
     """
     finite = heights[np.isfinite(heights)]
     if not finite.size:

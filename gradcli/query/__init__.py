@@ -1,3 +1,4 @@
-"""A query to its record: what is asked, what it is differentiated by, what is computed, and what
-became of it.
+"""A query to its record.
+
+The room covers the question, the names to differentiate by, the computation, and the result.
 """

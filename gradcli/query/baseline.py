@@ -1,5 +1,6 @@
-"""Known failures: recorded once, by what the cases say and never by where they stand, and excused
-from then on.
+"""Known failures, recorded once and excused from then on.
+
+They are identified by the text of the cases, never by their places.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from gradcli.report.outcomes import XFAILED, Identity, Outcome, Tally, identity_
 from gradcli.storage.whole_files import absolute, here, write_whole
 
 VERSION = 2
-_MOST = 10  # entries that are shown
+_MOST = 10  # stale failures listed by name
 
 
 class Identities:
-    """Identities of the cases of a run; those that are equal in everything are numbered as they
-    come.
+    """Identities of the cases of a run.
+
+    Cases that are equal in everything are numbered in their order.
     """
 
     def __init__(self, baseline: Path | None) -> None:
-        self.roots: dict[Path, Path] = {}  # the folder of the project of each folder
+        self.roots: dict[Path, Path] = {}  # project folder of each folder
         self._otherwise = here() if baseline is None else Path(absolute(baseline)).parent
         self._tally = Tally()
 
@@ -41,8 +43,10 @@ class Identities:
         return replace(identity, number=self._tally.add(identity.digest))
 
     def _file(self, outcome: Outcome) -> str:
-        """The file from the folder of its project: that of the nearest pyproject.toml, else its
-        repository, else the baseline's folder.
+        """Return the file's path in the folder of its project.
+
+        That folder is the one of the nearest pyproject.toml, else the repository, else the
+        baseline's folder.
         """
         if outcome.file is None or outcome.file.startswith("<"):
             return outcome.suite
@@ -110,10 +114,10 @@ class Baseline:
 
     @classmethod
     def load(cls, path: str | None, recording: bool, words: Sequence[str]) -> Baseline:
-        """The baseline that is named, if one is.
+        """Return the baseline at ``path``, or an empty one if there is no path.
 
-        Raises InputError for what cannot be read, with the command that records it anew: that of
-        these words.
+        Raises InputError for a file that cannot be read. Its help is the command, made of
+        ``words``, that records the baseline anew.
         """
         if path is None:
             return cls()
@@ -137,14 +141,14 @@ class Baseline:
             raise
         except FileNotFoundError:
             raise InputError(f"there is no baseline '{file}'", help=command) from None
-        except Exception as error:  # whatever there is in its place
+        except Exception as error:  # the file may hold anything
             reason = (
                 error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
             )
             raise InputError(f"cannot read the baseline '{file}': {reason}", help=command) from None
 
     def apply(self, outcome: Outcome) -> Outcome:
-        """The outcome, excused if it is a known failure."""
+        """Return the outcome, excused if it is a known failure."""
         if self.path is None or outcome.identity is None:
             return outcome
         self._files.add(outcome.identity.file)
@@ -159,15 +163,16 @@ class Baseline:
         return replace(outcome, status=XFAILED, reason="in the baseline")
 
     def excuse(self, outcome: Outcome, number: int) -> Outcome:
-        """The outcome, as `apply`, of the ``number``-th of the cases that are equal to it."""
+        """Return the outcome of the ``number``-th of equal cases, excused as by `apply`."""
         if self.path is None or not outcome.bad:
             return outcome
         outcome.identity = replace(Identities(self.path).of(outcome), number=number)
         return self.apply(outcome)
 
     def close(self, roots: set[Path], partial: bool) -> Iterator[str]:
-        """Return what is to be said at the end, when a recording is saved: of entries that nothing
-        matches, too. Raises OutputError.
+        """Save a recording, and return the messages for the end of the run.
+
+        They include the entries that match no failure any more. Raises OutputError.
         """
         if self.path is None:
             return
@@ -198,9 +203,7 @@ class Baseline:
                     yield f"  and {len(stale) - _MOST} more"
 
     def _is_over(self, failure: KnownFailure, roots: set[Path]) -> bool:
-        """Return whether an entry that was not met is about a file of this run, or about none that
-        there is.
-        """
+        """Return whether an entry without a match concerns a file of this run, or no existing file."""
         file = failure.case.file
         return (
             file in self._files

@@ -1,5 +1,6 @@
-"""Arguments of the Python API, checked and converted: names, values, and options, each refused by
-its name.
+"""Arguments of the Python API, checked and converted: names, values, and options.
+
+Each is refused by its name.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ _UNSAID = (
     "precision",
     "threads",
     "timeout",
-)  # options that are None where they are not given
+)  # options that are None when not given
 _ELSEWHERE = {
     "digits": "precision",
     "grad": "mode",
     "jacobian": "mode",
     "hessian": "mode",
-}  # what people write, and what they mean
+}  # what people write, and the option they mean
 _WORDS = re.compile(rf"#[^\n]*|({NAME})")
 
 
 def text_of(expression: Any) -> str:
-    """The text of a program. Raises InputTypeError for what is none."""
+    """Return the text of a program; raise InputTypeError for anything that is not text."""
     if not isinstance(expression, str):
         raise InputTypeError(
             f"the expression must be text, not {type(expression).__name__}",
@@ -57,11 +58,11 @@ def text_of(expression: Any) -> str:
 
 
 _EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\([\w\s,]*\))?\s*")  # of a binding or a definition
+_HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\([\w\s,]*\))?\s*")  # head of a binding or definition
 
 
 def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
-    """A program whose statements may be equations as people write them, with one sign "=".
+    """Return a program whose statements may be equations as people write them, with one "=".
 
     dependent  the name that the last of them gives: ``x = sin(y)`` is no binding for y, unless y
                is bound before
@@ -87,23 +88,27 @@ def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
 
 
 def words(expression: str) -> frozenset[str]:
-    """The names in a program, functions and attributes among them, as the language spells them."""
+    """Return the names in a program, as the language spells them.
+
+    Functions and attributes are among them.
+    """
     source = Source(normalize(expression))
     found = [word for word in _WORDS.findall(source.text) if word]
     if "\\" in source.text or "{" in source.text:
         with suppress(GradcliError):
             found += [token.text for token in tokens_of(source) if token.kind == NAMES]
-        found += source.text if source.latex else ""  # where names are letters
+        found += source.text if source.latex else ""  # in LaTeX, single letters are names
     return frozenset(found)
 
 
 def bind_values(
     at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]
 ) -> dict[str, Any]:
-    """The values of a call by the names that the expression has for them.
+    """Return the values of a call by the names that the expression has for them.
 
-    Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by
-    that form, too. ``how`` says how a value is given by a name that is taken by an option.
+    Python itself normalizes keywords to NFKC, including raised and lowered letters, so a name is
+    found by that form, too. ``how`` writes how to give a value to a name that is taken by an
+    option.
     """
     found: dict[str, Any] = {}
     for given in (named := by_names("at", at, "values", how("x")), keywords):
@@ -144,7 +149,7 @@ def by_names(option: str, given: Any, what: str, example: str) -> Mapping[Any, A
 
 
 def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
-    """The values that are given by names, by these as they are read.
+    """Return values that are given by names, by the normalized names.
 
     Raises UsageError for one name in two spellings.
     """
@@ -163,7 +168,7 @@ def _by_form(known: frozenset[str]) -> dict[str, str]:
 
 
 def _spell(name: str, known: Collection[str]) -> str:
-    """A name as the expression spells it, which may do so in another form."""
+    """Return a name as the expression spells it, possibly in another form."""
     if name in known:
         return name
     return _by_form(frozenset(known)).get(compose(name, "NFKC"), name)
@@ -175,9 +180,9 @@ def _is_name(text: str) -> bool:
 
 
 def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, ...] | None:
-    """The names that an option lists, as the expression spells them.
+    """Return the names that an option lists, as the expression spells them.
 
-    Raises InputTypeError for what is none.
+    Raises InputTypeError for anything that is not a name.
     """
     if given is None:
         return None
@@ -208,8 +213,9 @@ def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ..
 def refuse_unknown(
     keywords: Iterable[str], known: Collection[str], options: Collection[str], what: str
 ) -> None:
-    """Raise for keywords that are neither options nor names of the expression: somebody's misspelt
-    option, or name.
+    """Raise UnknownArgument for keywords that are neither options nor names of the expression.
+
+    Such a keyword is a misspelt option or name.
     """
     for name in keywords:
         if _spell(name, known) in known:
@@ -226,8 +232,9 @@ class UnknownArgument(UnknownNameError, TypeError):
 
 
 def value_of(name: str, value: Any, copy: bool = True) -> Any:
-    """A value as an array of real numbers or booleans; files that are mapped stay where
-    they are.
+    """Return a value as an array of real numbers or booleans.
+
+    Files that are mapped to memory are not copied.
     """
     if isinstance(value, np.memmap) and value.dtype.kind in "fiub":
         return value
@@ -237,11 +244,11 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
 def mode_of(
     mode: str, directions: Mapping[str, Any], known: Collection[str]
 ) -> tuple[str, dict[str, Any]]:
-    """The mode, and the tangents of a derivative in a direction.
+    """Return the mode, and the tangents of a derivative in a direction.
 
-    Raises for a direction that is none.
+    Raises UsageError for an invalid direction.
 
-    directions   what is given as ``jvp`` and as ``hvp``, tangents by names or None
+    ``directions`` are the arguments ``jvp`` and ``hvp``: tangents by names, or None.
     """
     word = next((word for word, direction in directions.items() if direction is not None), mode)
     if word not in directions:
@@ -272,7 +279,7 @@ def option_of(name: str, value: Any, command: str = "") -> Any:
         )
     if name == "dtype" and value is not None:
         with suppress(TypeError):
-            value = np.dtype(value).name  # which NumPy's dtypes can say, too
+            value = np.dtype(value).name  # NumPy's dtypes are accepted, too
     found = (
         None
         if value is None and name in _UNSAID
@@ -284,13 +291,14 @@ def option_of(name: str, value: Any, command: str = "") -> Any:
 
 
 def options_of(given: Mapping[str, Any], command: str = "") -> dict[str, Any]:
-    """The options by name. Raises for the first that is none."""
+    """Return the options by name; raise for the first that is invalid."""
     return {name: option_of(name, value, command) for name, value in given.items()}
 
 
 def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
-    """Raise UsageError for options that exclude each other; ``usual`` is what they are where they
-    are not given.
+    """Raise UsageError for options that exclude each other.
+
+    ``usual`` has the values of options that are not given.
     """
 
     def as_typed(word: str) -> str:
@@ -308,8 +316,10 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
 def in_words_of_api(
     error: GradcliError, options: Collection[str], how: Callable[[str], str]
 ) -> GradcliError:
-    """The error in the API's words: an option without dashes, and no help to bind a name by a
-    keyword that is an option.
+    """Return the error in the API's words.
+
+    An option is written without dashes, and the help does not suggest a keyword that is an option's
+    name.
     """
     error.message = error.message.removeprefix("--")
     for name in options:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def bounds(script: Script, options: Options) -> Iterator[BoundRecord]:
-    """A record for each query of a program as its lines come, and for each error."""
+    """Yield a record for each query of a program as its lines come, and for each error."""
     return answers(BoundRecord, _ranges, script, options, box=dict(options.over))
 
 
@@ -72,7 +72,7 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
         none = math.nan if name in grads else 0.0
         record.grad[name] = Bound(none, none) if slope is None else _bound_of(slope, names)
     record.notes = [*place_notes(scope, function, found.places, names)]
-    # a function that jumps has no such constant, however flat it is elsewhere
+    # A function that jumps has no Lipschitz constant, however flat it is elsewhere.
     if options.lipschitz:
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
@@ -87,9 +87,10 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
 
 
 def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) -> dict[str, Expr]:
-    """The leaves that the names of a box stand for in a query.
+    """Return the leaves that stand for the names of a box in a query.
 
-    Raises for names whose values were taken beforehand, or lost.
+    Names on which the query does not depend are left out. Raises UsageError for names whose values
+    the program takes beforehand.
     """
     scope = program.scope
     taken = {use.leaf for use in lowered.static_uses}
@@ -106,7 +107,10 @@ def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) ->
 
 
 def within(texts: Mapping[str, str], programs: Programs) -> dict[str, Ends]:
-    """The box of ranges, whose names have a value inside of it in programs. Raises UsageError."""
+    """Return the box of ranges; in programs, its names have a value inside of it.
+
+    Raises UsageError.
+    """
     box = {name: _ends(name, text, programs) for name, text in texts.items()}
     programs.values.update(
         {name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()}
@@ -115,7 +119,7 @@ def within(texts: Mapping[str, str], programs: Programs) -> dict[str, Ends]:
 
 
 def _ends(name: str, text: str, programs: Programs) -> Ends:
-    """The ends of a range, each a constant expression. Raises UsageError."""
+    """Return the ends of a range, each a constant expression; raise UsageError if it is invalid."""
     begin, _, end = text.partition("..")
     if not begin.strip() or not end.strip() or ".." in end:
         raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
@@ -156,8 +160,9 @@ def _bound_of(found: Range, names: list[str]) -> Bound:
 def _of_range(
     what: str, found: Range, names: list[str], known: list[BoundNote]
 ) -> Iterator[BoundNote]:
-    """Infinite ends, where no pole is told already, and ends that are not as close as was asked
-    for.
+    """Yield notes on infinite ends, and on ends that are not as close as was asked for.
+
+    Infinite ends where a pole is noted already are left out.
     """
     for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
         said = f"the {word} end of {what}"

@@ -1,6 +1,7 @@
-"""Cases as `gradcli check` and the pytest plugin decide them: records with what is claimed of them,
-and cases one at a time, in any order, where each gives the same alone as after the others, as
-pytest's items are to.
+"""Cases as `gradcli check` and the pytest plugin decide them.
+
+They are records with claims about them, and cases one at a time, in any order. Each case gives the
+same result alone as after the others, as pytest's items must.
 """
 
 from __future__ import annotations
@@ -61,20 +62,20 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 # common.
 
 
-LONGEST_NAME = 80  # characters of a case's name
+LONGEST_NAME = 80  # most characters in a case's name
 _MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
 def outcome_of(
     record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON
 ) -> Outcome:
-    """The outcome of a case: if it passed, and what to say if not."""
+    """Return the outcome of a case: whether it passed, and the message if not."""
     if record.skip is not None:
         return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
     check = record.check
     details = [] if check is None else details_of(record, check)
     fails = check is not None and check.worst.word in fail_on
-    if record.unreached and check is not None:  # whatever is expected of it: nobody knows
+    if record.unreached and check is not None:  # undecided, whatever is expected of the case
         status = FAILED if fails else SKIPPED
         return Outcome(record, name, status, check.reason, seconds, details)
     false = record.asserted is not None and record.asserted.holds is False
@@ -172,9 +173,9 @@ def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> s
 
 
 def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
-    """The mark in a comment at the end of a statement:
+    """Return the mark in a comment at the end of a statement.
 
-    ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason.
+    It is ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason.
     """
     source, span = statement.source, statement.span
     if source is None or span is None:
@@ -188,7 +189,7 @@ def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | Non
 
 @lru_cache(4)
 def _marks_in(source: Source, line: Span) -> tuple[str | None, str | None] | None:
-    """The same of a line, which is looked through once for all statements on it."""
+    """Return the mark of a line, which is searched once for all statements on it."""
     found = _MARK.search(source.text, line.start, line.end)
     if found is None:
         return None
@@ -197,7 +198,7 @@ def _marks_in(source: Source, line: Span) -> tuple[str | None, str | None] | Non
 
 
 def line_of(statement: Statement | GradcliError) -> int:
-    """The line that a statement begins on, or an error stands on."""
+    """Return the line on which a statement begins, or an error stands."""
     source, span = statement.source, statement.span
     return 1 if source is None or span is None else source.position(span.start)[0]
 
@@ -205,8 +206,9 @@ def line_of(statement: Statement | GradcliError) -> int:
 def check_statement(
     program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None
 ) -> Record | None:
-    """The record of one statement; what has names without values is checked at points of its
-    domain.
+    """Return the record of one statement.
+
+    A statement with names without values is checked at points of its domain.
     """
     skip, xfail = marks_of(statement)
     if skip is not None and isinstance(statement, Asked | GradcliError):
@@ -230,7 +232,7 @@ def check_statement(
 def _judge(
     program: Program, statement: Statement | GradcliError, options: Options, id: Any
 ) -> Record | None:
-    """The record of a statement at the values of its names, or at points of its domain."""
+    """Return the record of a statement at the values of its names, or at points of its domain."""
     from gradcli.query.free_variables import SampledPoints, in_one_statement, lower_freely
 
     sampled: SampledPoints | None = None
@@ -250,13 +252,16 @@ def _judge(
 
 
 def left_undecided(record: Record, reason: str) -> Record:
-    """A record of which nothing is known but that there was no time for it."""
+    """Mark a record as undecided, with the reason why it was not reached.
+
+    Nothing else is known of it.
+    """
     record.unreached, record.check = True, Check(Verdict.UNDETERMINED, reason=reason)
     return record
 
 
 def unrun(statement: Statement | GradcliError, id: Any = None) -> Record:
-    """The record of a case that is not decided."""
+    """Return the record of a case that is not decided."""
     if isinstance(statement, GradcliError):
         record = Record.of_error(statement, id=id)
         record.error = None
@@ -265,7 +270,7 @@ def unrun(statement: Statement | GradcliError, id: Any = None) -> Record:
 
 
 def name_of(record: Record) -> str:
-    """The name of a case: its id, else what it says, as pytest shows it."""
+    """Return the name of a case: its id, else its expression, as pytest shows it."""
     id = id_text(record.id)
     if id.strip():
         return id
@@ -277,20 +282,21 @@ def name_of(record: Record) -> str:
 
 @dataclass(eq=False)
 class RecordLines:
-    """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the
-    result is that of the last query.
+    """Lines of JSON Lines files to results, as `eval` takes them.
+
+    Nothing is claimed, and the result is that of the last query.
     """
 
     kind: ClassVar[type[Any]] = Record
-    skips: ClassVar[bool] = False  # whether a record may be left out, and its claims identify it
+    skips: ClassVar[bool] = False  # whether records may be skipped and are identified by claims
     programs: Programs
     names: UsedNames
-    folder: Path | None = None  # of data files, if not that of each file
+    folder: Path | None = None  # folder of data files; None for that of each file
 
     def options(self, given: InputRecord, options: Options) -> Options:
-        """The options of a record with names and a seed of its own; those of the command line win.
+        """Return the options of a record that has names and a seed of its own.
 
-        Raises UsageError.
+        Those of the command line win. Raises UsageError.
         """
         if given.wrt is None and given.seed is None:
             return options
@@ -306,7 +312,7 @@ class RecordLines:
         parsed: list[Statement | GradcliError],
         options: Options,
     ) -> Any:
-        """The result of the record's program, which has not begun."""
+        """Return the result of the record's program, which has not begun."""
         records = (run_statement(program, s, options, id=given.id) for s in parsed)
         return join_records(record for record in records if record) or self._without_query(given)
 
@@ -322,7 +328,7 @@ class RecordLines:
         options: Options,
         first: int = 1,
     ) -> Iterator[Any]:
-        """The results of a file's lines, from the ``first`` on."""
+        """Yield the results of a file's lines, from the ``first`` on."""
         for number, line in enumerate(lines, first):
             if line.strip():
                 yield self.result(line, path, number, options)
@@ -335,10 +341,10 @@ class RecordLines:
         options: Options,
         unreached: str | None = None,
     ) -> Any:
-        """The result of one record.
+        """Return the result of one record.
 
-        Of one for which no time is left it is what the record says of itself, with the reason why
-        it was ``unreached``.
+        If no time is left for a record, its result is its own content, with the reason why it was
+        ``unreached``.
         """
         folder = self.folder or folder_of(path)
         known: dict[str, Any] = {}
@@ -414,16 +420,16 @@ class RecordLines:
             self.names.mentioned |= mentioned
         if options.freeze:
             self.names.had |= given.at.keys()
-        # names of the command line are another record's, perhaps
+        # Names on the command line may be meant for other records.
         if record.error is None and not given.at.keys() <= mentioned:
             record.warnings += UsedNames(mentioned=mentioned).warn_unmentioned(given.at, options)
         return record
 
     def _values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
-        """The values of a record that the command line does not replace; their standard deviations
-        are put among others.
+        """Return the values of a record that the command line does not replace.
 
-        Texts are constant expressions. Raises InputError.
+        Their standard deviations are added to ``deviations``. Texts are constant expressions.
+        Raises InputError.
         """
         values: dict[str, Any] = {
             name: value for name, value in given.at.items() if name not in self.programs.values
@@ -451,9 +457,7 @@ class RecordLines:
 def _refuse_claims_of_nothing(
     given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program
 ) -> None:
-    """Raise UnknownFieldError for a record that expects the gradient of a name that it does not
-    have.
-    """
+    """Raise UnknownFieldError for a record that expects the gradient of an unknown name."""
     claimed = [claim.of for claim in given.expect if claim.of != "value"]
     if not claimed:
         return
@@ -471,8 +475,9 @@ def _refuse_claims_of_nothing(
 
 @dataclass(eq=False)
 class CheckedLines(RecordLines):
-    """Records as `check` takes them: with what they expect, within their own tolerances unless the
-    command line has some.
+    """Records as `check` takes them, with their expectations.
+
+    Their own tolerances hold unless the command line has some.
     """
 
     skips = True
@@ -497,9 +502,7 @@ class CheckedLines(RecordLines):
         parsed: list[Statement | GradcliError],
         options: Options,
     ) -> Record:
-        """The first that is wrong in a record's program, else its last query, else its last
-        assert.
-        """
+        """Return the first wrong record of a program, else its last query, else its last assert."""
         result: Record | None = None
         for record in records_with_claims(program, parsed, given.expr, options, given.id):
             if result is None or record.mode != "assert":
@@ -516,7 +519,7 @@ def records_with_claims(
     program: Program, parsed: list[Statement | GradcliError], text: str, options: Options, id: Any = None,
     decide: Callable[..., Record | None] = check_statement,
 ) -> Iterator[Record]:  # fmt: skip
-    """The records of a program, the claims of its options being about its last query."""
+    """Yield the records of a program; the claims of its options are about its last query."""
     last = max(
         (i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None
     )
@@ -537,20 +540,22 @@ def records_with_claims(
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A case that an item decides: a record in its file, or a query of a program with the
-    statements about it that are no queries.
+    """Case that an item decides.
+
+    It is a record in its file, or a query of a program with the statements about it that are no
+    queries.
     """
 
-    file: str  # as it is shown
+    file: str  # name of the file as shown
     line: int
-    records: Callable[[], Iterable[Record]]  # of its statements: of others than queries, errors
+    records: Callable[[], Iterable[Record]]  # records of its statements; only errors of non-queries
     options: Options
 
     def outcome(self, name: str) -> Outcome:
-        """The first that is wrong, else that of the query."""
+        """Return the first outcome that is wrong, else that of the query."""
         found: Outcome | None = None
         for record in self.records():
-            record.xfail = None  # which is pytest's affair
+            record.xfail = None  # pytest handles expected failures itself
             found = outcome_of(record, name, fail_on=self.options.fail_on)
             if found.bad:
                 break
@@ -568,11 +573,14 @@ class Runner:
     folder: Path
     statements: list[Statement | GradcliError]
     options: Options
-    done: int = 0  # statements that the program has been through
+    done: int = 0  # statements that the program has passed
     program: Program | None = None
 
     def records(self, first: int, last: int) -> Iterator[Record]:
-        """The records of the statements from one to another, with the names of those before."""
+        """Yield the records of the statements from one to another.
+
+        They know the names of the statements before.
+        """
         if self.program is None or self.done > first:
             self.program, self.done = self._fresh(), 0
         for i in range(self.done, last + 1):

@@ -1,5 +1,6 @@
-"""The catalogue as data, read from the records: what `gradcli functions` prints and the manual's
-table is made of.
+"""The catalogue as data, read from the records.
+
+`gradcli functions` prints it, and the manual's table is made of it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gradcli.ops.spec import REQUIRED, Composite, Op
 
 Function = Op | Composite
 
-# Values that examples are evaluated at, the first at which the result is finite.
+# Values at which examples are evaluated: the first that give a finite result.
 _VECTORS = ([0.5, 0.25, 0.75], [1.5, 2.5, 2.0], [2.0, 4.0, 3.0])
 _MATRIX = [[2.0, 1.0], [1.0, 3.0]]
 _WHOLE = {"index": [0, 1, 1], "n": 2, "k": 2}
@@ -55,9 +56,7 @@ class Entry:
 
 
 def functions() -> list[tuple[str, Function]]:
-    """Every function with the family it belongs to, by families and then in the order of their
-    files.
-    """
+    """Return every function with its family, by families and then in the order of their files."""
     records: list[Function] = [*registry().values(), *composites().values()]
     found = [(_family(record), record) for record in records if record.public]
     order = {_last(module.__name__): i for i, module in enumerate(families())}
@@ -65,8 +64,9 @@ def functions() -> list[tuple[str, Function]]:
 
 
 def _family(record: Function) -> str:
-    """The file in which a record stands: the one that its rules are from, else the first that
-    has it.
+    """Return the file of a record.
+
+    It is the file of the record's rules, else the first one that contains the record.
     """
     if isinstance(record, Op):
         rules = [record.vjp, record.shape, record.reference, *(record.partials or ())]
@@ -79,20 +79,21 @@ def _family(record: Function) -> str:
 
 
 def _last(name: str) -> str:
-    """The last part of a dotted name."""
+    """Return the last part of a dotted name."""
     return name.rpartition(".")[2]
 
 
 def summary(record: Function) -> str:
-    """The first sentence of a record's description."""
+    """Return the first sentence of a record's description."""
     text = " ".join(record.doc.split())
     end = text.find(". ")
     return text if end < 0 else text[: end + 1]
 
 
 def search(words: Sequence[str]) -> list[tuple[str, Function]]:
-    """The functions that have all words in their names, aliases or descriptions, those with all of
-    them in a name first.
+    """Return the functions that have all words in their names, aliases or descriptions.
+
+    Those with all words in a name come first.
     """
     wanted, ranked = [word.lower() for word in words], list[tuple[bool, str, Function]]()
     for family, record in functions():
@@ -103,12 +104,15 @@ def search(words: Sequence[str]) -> list[tuple[str, Function]]:
 
 
 def function_names() -> list[str]:
-    """The names of all functions, with their aliases."""
+    """Return the names of all functions, with their aliases."""
     return [name for _, record in functions() for name in (record.name, *record.aliases)]
 
 
 def find_function(name: str) -> tuple[Function, str]:
-    """The record that a name means, with or without a library's prefix. Raises UnknownNameError."""
+    """Return the record that a name means, with or without a library's prefix.
+
+    Raises UnknownNameError.
+    """
     prefix, _, short = name.rpartition(".")
     library = TORCH if prefix.startswith(("torch", "F", "nn")) else NUMPY
     signature = lookup(short, library)
@@ -164,8 +168,9 @@ def _spelling(record: Function) -> str:
 
 
 def _names(record: Function, library: str, prefix: str) -> list[str]:
-    """Return how a library calls a function, with its own parameters. What was declared as NumPy's,
-    but NumPy has not, is SciPy's.
+    """Return how a library calls a function, with the library's own parameters.
+
+    A function that was declared as NumPy's, but that NumPy does not have, is SciPy's.
     """
     own = [name for name in (record.name, *record.aliases) if record.public]
     calls = {name: lookup(name, library) for name in (*called_by(record.name, library), *own)}
@@ -183,7 +188,7 @@ def _signature(name: str, signature: Signature) -> str:
 
 
 def _example(record: Function) -> Example | None:
-    """The record's example, or a plain call, at values where it has a finite result."""
+    """Return the record's example, or a plain call, at values where its result is finite."""
     text = record.example or _call(record)
     if text is None:
         return None

@@ -1,6 +1,4 @@
-"""The derivatives of a query whose value is computed: gradient, Jacobian, Hessian, and the
-derivative in a direction.
-"""
+"""Derivatives of a query whose value is computed: gradient, Jacobian, Hessian, directions."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def gradient(
     order: Sequence[Expr] | None = None,
     decided: list[Expr] | None = None,
 ) -> dict[str, Any]:
-    """The vector-Jacobian products of a query, each in its variable's shape.
+    """Return the vector-Jacobian products of a query, each in its variable's shape.
 
     decided  takes the variables for which zero times infinity was decided
     """
@@ -56,7 +54,7 @@ def vjps_of(
     order: Sequence[Expr] | None = None,
     decided: list[Expr] | None = None,
 ) -> dict[Expr, Any]:
-    """The vector-Jacobian products of a node by those that it depends on.
+    """Return the vector-Jacobian products of a node by those that it depends on.
 
     Raises EvaluationError.
     """
@@ -78,8 +76,9 @@ def _finish(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
 
 
 def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
-    """All partial derivatives, of shape output + variable: by rows in reverse mode, or by columns
-    in forward mode.
+    """Return all partial derivatives, of shape output + variable.
+
+    They are computed by rows in reverse mode, or by columns in forward mode.
     """
     rows, columns = math.prod(root.shape), math.prod(x.shape)
     scope.limits.check_derivatives(rows, columns)
@@ -123,8 +122,9 @@ def hessian(
 
 
 def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
-    """The vector-Jacobian products of a node as nodes, by name; with a seed of ones, if there is no
-    other.
+    """Return the vector-Jacobian products of a node as nodes, by name.
+
+    The seed is ones, if there is no other.
     """
     found = transforms.vjp(
         root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed
@@ -140,8 +140,9 @@ def hvp(
     options: Options,
     record: Record,
 ) -> dict[str, Any]:
-    """The Hessian times a direction, in the shape of each variable: the gradient of the derivative
-    in that direction.
+    """Return the Hessian times a direction, in the shape of each variable.
+
+    It is the gradient of the derivative in that direction.
     """
     if math.prod(root.shape) != 1:
         raise ShapeError(
@@ -160,15 +161,15 @@ def hvp(
 
 
 def jvp(program: Program, root: Expr, values: Values, options: Options, record: Record) -> Any:
-    """The derivative in the direction that the options have."""
+    """Return the derivative in the direction that the options have."""
     pushed = transforms.jvp(root, _tangents(program, root, options, record))
     return forward([pushed], values, program.scope.precision)[pushed]
 
 
 def _tangents(program: Program, root: Expr, options: Options, record: Record) -> dict[Expr, Expr]:
-    """The direction by the nodes that move.
+    """Return the direction, by the nodes that change.
 
-    Raises for names that the result does not depend on, and for shapes that are not theirs.
+    Raises an error for names that the result does not depend on, and for wrong shapes.
     """
     scope = program.scope
     tangents = {}

@@ -1,8 +1,8 @@
-"""From a lowered query to its record: the value, the seed, the derivatives asked for, formulas, and
-the cross-check.
+"""From a lowered query to its record.
 
-This is the one place where language, engine, judge and report meet; the command line and the Python
-API are two ways to call it.
+A record has the value, the seed, the derivatives asked for, formulas, and the cross-check. This is
+the one place where language, engine, judge and report meet; the command line and the Python API are
+two ways to call it.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ Kind = TypeVar("Kind", bound=Answer)
 # -- Queries over large arrays, from how many entries on: by a plan, in blocks --------------------
 
 
-_LARGE = 1 << 17  # entries of an array
+_LARGE = 1 << 17  # entries from which on an array is large
 
 
 def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
-    """Return whether compiling a plan pays for one evaluation: arrays of a million entries, one
-    after another, leave the cache.
+    """Return whether compiling a plan pays for one evaluation.
 
-    Native code that is asked for is made for any array.
+    It does for arrays of a million entries, which leave the cache one after another. Native code
+    that is asked for is made for any array.
     """
     return any(
         node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE)
@@ -68,11 +68,11 @@ def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
 def by_plan(
     scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options
 ) -> tuple[Any, dict[str, Any]]:
-    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may
-    lie in files.
+    """Compute value and gradients by a plan, in blocks.
 
-    seed      the cotangent of the root; ones, if None
-    options   of which ``place`` gives the array that takes a result, or None for a new one
+    Memory holds inputs and results, and results may lie in files. ``seed`` is the cotangent of the
+    root, or None for ones. ``place`` of ``options`` gives the array that takes a result, or None
+    for a new one.
     """
     from gradcli.plans.plan import Plan
     from gradcli.plans.source import Gradients
@@ -110,7 +110,7 @@ def by_plan(
 def claims_of(
     program: Program, record: Record, options: Options
 ) -> tuple[list[Given], Expr | None]:
-    """The claims on a query, read in its scope, where ``seed`` is the seed."""
+    """Return the claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
     from gradcli.check.claims import Given
@@ -143,7 +143,7 @@ def claims_of(
 
 
 def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
-    """The cotangent of the output, of exactly its shape, and whether the user gave it."""
+    """Return the cotangent of the output, of exactly its shape, and whether the user gave it."""
     dtype = numpy_dtype("float", program.scope.precision)
     if options.seed is None:
         one = dtype.type(1)
@@ -160,8 +160,8 @@ class Script(NamedTuple):
 
     program: Program | None
     lines: Iterable[str]
-    path: str | None = None  # of a file; None for an expression
-    stream: bool = False  # whether lines are answered as they come
+    path: str | None = None  # path of the program's file; None for an expression
+    stream: bool = False  # whether each line is answered as it arrives
 
     @property
     def opened(self) -> Program:
@@ -170,12 +170,12 @@ class Script(NamedTuple):
         return self.program
 
     def sources(self) -> Iterator[Source]:
-        """The logical lines of the program as its lines come."""
+        """Yield the logical lines of the program as its lines come."""
         name = None if self.path == "-" else self.path
         return self.opened.sources(self.lines, name, stream=self.stream)
 
     def statements(self) -> Iterator[Statement | GradcliError]:
-        """The statements of the program as its lines come."""
+        """Yield the statements of the program as its lines come."""
         for source in self.sources():
             yield from parse_statements(source, self.opened.scope.limits.length)
 
@@ -183,8 +183,9 @@ class Script(NamedTuple):
 def records(
     script: Script, options: Options, cache: CompilationCache | None = None
 ) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries of one template are
-    compiled once.
+    """Yield the results of a program as its lines come.
+
+    With a cache, queries of one template are compiled once.
     """
     program = script.opened
     scope = program.scope
@@ -202,7 +203,7 @@ def records(
 
 
 def join_records(found: Iterable[Record]) -> Record | None:
-    """The result of a program with these records, up to the first that has an error."""
+    """Return the result of a program with these records, up to the first that has an error."""
     result: Record | None = None
     for record in found:
         result = record if result is None else result.join(record)
@@ -211,8 +212,8 @@ def join_records(found: Iterable[Record]) -> Record | None:
     return result
 
 
-Lower = Callable[[Any], Lowered | None]  # runs a statement
-Fill = Callable[[Program, Lowered, Kind, Options], object]  # completes an answer
+Lower = Callable[[Any], Lowered | None]  # executes a statement, giving it lowered
+Fill = Callable[[Program, Lowered, Kind, Options], object]  # fills in the record of a statement
 
 
 def run_statement(
@@ -240,12 +241,13 @@ def answer(
     kind: type[Kind], fill: Fill[Kind], program: Program, statement: Statement | GradcliError, options: Options, *,
     lower: Lower | None = None, id: Any = None, **known: Any,
 ) -> Kind | None:  # fmt: skip
-    """Execute one statement for an answer of a kind; none to a statement that others build on, but
-    for its error.
+    """Execute one statement, and return an answer of a kind.
 
-    fill   completes an answer
-    lower  runs the statement, if not the program
-    known  fields of the answer that are known before
+    There is no answer to a statement that others build on, except for its error.
+
+    - ``fill``: completes an answer
+    - ``lower``: runs the statement, if the program does not
+    - ``known``: fields of the answer that are known before
     """
     scope = program.scope
     if isinstance(statement, GradcliError):
@@ -270,7 +272,7 @@ def answer(
 def answers(
     kind: type[Kind], fill: Fill[Kind], script: Script, options: Options, **known: Any
 ) -> Iterator[Kind]:
-    """The answers to all statements of a text but asserts, as `answer`."""
+    """Yield the answers to all statements of a text except asserts, as `answer` gives them."""
     for statement in script.statements():
         record = (
             None
@@ -282,8 +284,10 @@ def answers(
 
 
 def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
-    """Return whether a record has nothing to tell: that of a binding that fails because one before
-    it has, whose error is told.
+    """Return whether a record has nothing new to report.
+
+    It is that of a binding that fails because one before it has failed; the error of that one is
+    reported.
     """
     is_case = isinstance(statement, Asked | GradcliError)
     return not is_case and record.error is not None and record.error.error.follows is not None
@@ -358,7 +362,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
 def _variables(
     scope: Scope, order: Sequence[Expr], lowered: Lowered, record: Record, options: Options
 ) -> dict[str, Expr]:
-    """The names that a query is differentiated by, and those that derivatives are claimed by."""
+    """Return the names to differentiate by, and those that derivatives are claimed by."""
     wrt, warnings = variables(scope, order, options, lowered.static_uses)
     record.warnings += warnings
     claimed = tuple(claim.of for claim in options.claims if claim.of not in {"value", *wrt})
@@ -379,8 +383,9 @@ def _evaluate(
     record: Record,
     options: Options,
 ) -> Values | None:
-    """Put the value into a record; the values of all nodes, or None where a plan has computed the
-    gradient with it.
+    """Put the value into a record and return the values of all nodes.
+
+    Return None where a plan has computed the gradient with it.
     """
     scope = program.scope
     is_gradient = options.mode == "grad" and root.kind == "float"
@@ -437,8 +442,9 @@ def _remarks(
     options: Options,
     record: Record,
 ) -> dict[str, str]:
-    """Warn of entries that are zero, incomplete or no numbers for a reason that the text shows; the
-    names that no verdict is about.
+    """Warn of entries that are zero, incomplete or NaN for a reason that the text shows.
+
+    Returns the names that no verdict is about.
     """
     if record.mode == "jvp":
         return {}
@@ -467,8 +473,9 @@ def _remarks(
 
 
 def _assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
-    """An assert: its relations between the floats, entry by entry, and what the reference says of
-    them.
+    """Decide an assert.
+
+    Its relations are compared in floats, entry by entry, and by the reference.
     """
     scope = program.scope
     if scope.deviations and any(

@@ -1,5 +1,6 @@
-"""From a lowered query to what is exported of it: its value and gradients as nodes, and the names
-that its function takes.
+"""From a lowered query to its export.
+
+An export has the query's value and gradients as nodes, and the names that its function takes.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ class Export(Answer):
 
 
 def subjects(script: Script, options: Options) -> Iterator[Export]:
-    """Return what is exported of each query of a program; an error takes the place of a statement
-    that has none.
+    """Yield the export of each query of a program.
+
+    A statement that has none is replaced by its error.
     """
     before: list[str] = []
 
@@ -53,7 +55,7 @@ def subjects(script: Script, options: Options) -> Iterator[Export]:
 
 
 def file_of(target: Target, found: Sequence[Export]) -> str:
-    """The text of all functions, with numbers where they are several.
+    """Return the text of all functions, which are numbered if there are several.
 
     Raises UnsupportedInTargetError.
     """
@@ -68,7 +70,7 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, _ = variables(scope, order, options, lowered.static_uses)
-    # what has no value, has no function either
+    # Raises where the expression has no value: then it has no function to export either.
     forward([root], scope.values, scope.precision, order)
     words, gradients = "", {}
     if root.kind == FLOAT and wrt:
@@ -94,8 +96,9 @@ def _spellings(scope: Scope, order: list[Expr]) -> dict[Op, str]:
 
 
 def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subject:
-    """With the names that the function takes; other values are written out: of constants, and what
-    was drawn at random.
+    """Return the subject with the names that the function takes.
+
+    Other values are written out: those of constants, and random draws.
     """
     leaves = {node for node in [*reachable(made.roots), *wrt.values()] if node.is_leaf}
     given = scope.outside.keys() & scope.mentioned

@@ -1,5 +1,6 @@
-"""Names without values: what mentions them is decided at points of its domain: simple ones
-first.
+"""Names without values.
+
+Statements that mention them are decided at points of their domain, simple points first.
 """
 
 from __future__ import annotations
@@ -51,12 +52,13 @@ from gradcli.report.verdicts import POINTS, Check, Verdict
 # operations. The same state gives the same points.
 
 
-Point = dict[str, Any]  # numbers by names
+Point = dict[str, Any]  # numbers by name
 
 
 def anywhere(names: Collection[str], count: int, state: int = 0) -> Iterator[Point]:
-    """Points of all signs and sizes, for names without values: some simple, most moderate, a few
-    tiny or large.
+    """Yield points of all signs and sizes, for names without values.
+
+    Some are simple, most moderate, and a few tiny or large.
     """
     for coordinates in _coordinates(len(names), count, state):
         yield dict(zip(names, coordinates, strict=True))
@@ -79,17 +81,17 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
 # -- Names without values in a program: leaves that stand for numbers
 
 
-_LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
-_TRIED = 4_096  # points, where hardly one is in the domain
-_AROUND = 3  # points of the domain around which formulas are tried, too
+_LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # a letter, perhaps with an index, as y1
+_TRIED = 4_096  # points tried where hardly any lies in the domain
+_AROUND = 3  # points of the domain around which formulas are tried as well
 _SHAPES = "3", "(3, 3)"  # that a help shows
-_APART = 0.25  # the numbers of two names, so that nothing is equal by chance
+_APART = 0.25  # spacing of the numbers for names, so that none are equal by chance
 
 
 def names_needed(statement: Statement, scope: Scope) -> list[str]:
-    """The names without values that a statement mentions, also through functions."""
+    """Return the names without values that a statement mentions, also through functions."""
     own, line = names_bound_by(statement), statement.source.position(statement.span.start)[0]
-    # but for this statement itself
+    # Except failures of this statement itself.
     failed = {name for name, place in scope.failed.items() if name not in own or place != line}
     given = {
         *scope.names,
@@ -107,12 +109,15 @@ def names_needed(statement: Statement, scope: Scope) -> list[str]:
 
 
 def names_left(program: Program, texts: Iterable[str]) -> list[str]:
-    """The names that texts have no value for, in order, of those that can be read."""
+    """Return the names for which texts have no value, in order.
+
+    Texts that cannot be read are left out.
+    """
     names: dict[str, None] = {}
     bound: set[str] = set()
     for statement in program.statements([f"{text}\n" for text in texts]):
         if isinstance(statement, GradcliError):
-            continue  # it is reported where it is evaluated
+            continue  # reported where it is evaluated
         lacking = (
             () if isinstance(statement, Definition) else names_needed(statement, program.scope)
         )
@@ -126,13 +131,15 @@ def names_left(program: Program, texts: Iterable[str]) -> list[str]:
 def lower_freely(
     program: Program, statement: Statement, listed: Collection[str] = (), *, can_list: bool = False
 ) -> Lowered | None:
-    """Execute a statement whose names may do without values: these become leaves of numbers, which
-    are free to move.
+    """Execute a statement whose names may do without values.
 
-    listed    names that are meant as variables: those of constants, and those before brackets
-    can_list  whether the user can list some
-    Raises GradcliError, of names with two readings too, and of those whose value decides what is
-    computed.
+    Such names become leaves of numbers, which are free to move.
+
+    - ``listed``: names that are meant as variables: those of constants, and those before brackets
+    - ``can_list``: whether the user can list some
+
+    Raises GradcliError, also for names with two readings, and for names whose value decides the
+    computation.
     """
     scope = program.scope
     scope.decisive = set()
@@ -151,14 +158,14 @@ def lower_freely(
         raise
     except GradcliError:
         names = names_needed(statement, scope)
-        # a function's name is a mistake here; a letter is a quantity of a formula, whatever SciPy
-        # and PyTorch call so
+        # A function's name is a mistake here. A letter is a quantity in a formula, even if SciPy or
+        # PyTorch has a function of that name.
         if not names or any(is_function(name) for name in names if not _LETTER.fullmatch(name)):
             raise
         before = scope.bindings.values() if scope.free else ()
         refuse_glued([statement, *before], scope, names, listed, can_list=can_list)
     for name in names_bound_by(statement):
-        if name in scope.lost:  # what it meant before will do
+        if name in scope.lost:  # its earlier meaning will do
             scope.names[name] = scope.lost.pop(name)
     _free(scope, names)
     try:
@@ -189,13 +196,14 @@ def _note_numbers(error: GradcliError, names: Iterable[str]) -> None:
         error.note = error.note or f"no value is given for {', '.join(names)}: numbers were tried"
         if isinstance(error, ShapeError) and names:
             shapes = (f"{name}=zeros({shape})" for name, shape in zip(names, _SHAPES, strict=False))
-            error.help = error.help or f"arrays need shapes: {' '.join(shapes)}"
+            error.help = error.help or f"arrays need shapes, such as {' '.join(shapes)}"
 
 
 @contextmanager
 def in_one_statement(scope: Scope) -> Iterator[None]:
-    """The names that become free here are without values afterwards, so that queries leave no
-    trace.
+    """Remove the values of names that become free here at the end of the context.
+
+    Queries thus leave no trace.
     """
     before = dict(scope.free)
     try:
@@ -214,13 +222,14 @@ class SampledPoints:
     lowered: Lowered
     options: Options
     id: Any = None
-    # whether only claims count, of which it is no matter how well floats do
+    # Whether only claims count: the accuracy of floats does not matter to a formula.
     of_formulas: bool = False
 
     @cached_property
     def leaves(self) -> dict[str, Expr]:
-        """The free names on which the statement depends, but for those that have a range, as the
-        text mentions them.
+        """Free names on which the statement depends, in the order of the text.
+
+        Names that have a range are left out.
         """
         scope, lowered = self.program.scope, self.lowered
         if not scope.free:
@@ -242,7 +251,10 @@ class SampledPoints:
         }
 
     def at(self, point: Point, around: int | None = None) -> Record:
-        """The record at one point, and what formulas are at those ``around`` it."""
+        """Return the record at one point.
+
+        Claims that are formulas are evaluated at points ``around`` it, too.
+        """
         claims = tuple(replace(claim, around=around) for claim in self.options.claims)
         options = replace(self.options, everywhere=True, claims=claims)
         values = self.program.scope.values
@@ -268,8 +280,10 @@ class SampledPoints:
 
     @contextmanager
     def in_passing(self) -> Iterator[None]:
-        """The same function once more: sympy's derivative of it has been seen, and repairs are
-        sought for what is told only.
+        """Mark further evaluations of the same function.
+
+        sympy's derivative of the function has been seen, and repairs are sought only for reported
+        results.
         """
         self.program.scope.in_passing = True
         try:
@@ -278,8 +292,9 @@ class SampledPoints:
             self.program.scope.in_passing = False
 
     def gravest(self) -> Record:
-        """The gravest record of those where the function has a finite value; a mismatch at the
-        simplest point found.
+        """Return the gravest record of those at which the function has a finite value.
+
+        A mismatch is reported at the simplest point found.
         """
         points = self.options.trials
         best, inside = self.gravest_of(list(anywhere(self.leaves, points, self.options.state)))
@@ -298,14 +313,15 @@ class SampledPoints:
         return best
 
     def gravest_of(self, candidates: Sequence[Point]) -> tuple[Record | None, int]:
-        """The gravest record of those with a finite value, and how many there are; none of what is
-        wrong at every point.
+        """Return the gravest record of those with a finite value, and how many there are.
+
+        For an error that occurs at every point, it is the error's record and the count 0.
         """
         best: Record | None = None
-        without: dict[int, str] = {}  # claims, and what is said of where they have no value
-        held: Counter[int] = Counter()  # claims, and the points at which they were held
+        without: dict[int, str] = {}  # place of a claim → note on where it has no value
+        held: Counter[int] = Counter()  # place of a claim → number of points where it was held
         inside = 0
-        gravest: Point | None = None  # of a record made in passing, which has to be made anew
+        gravest: Point | None = None  # point of a record made in passing, which must be redone
         outside, agreeing = self._together(candidates)
         for place, point in enumerate(candidates):
             if place in outside:
@@ -325,11 +341,11 @@ class SampledPoints:
             if check.overflows and not any(
                 claim.verdict is Verdict.MISMATCH for claim in check.claims
             ):
-                continue  # at points of our choice, overflow says nothing of a formula
+                continue  # at points of our choice, overflow says nothing about a formula
             inside += 1
             held.update({i: claim.points for i, claim in enumerate(check.claims)})
             if check.worst is Verdict.MISMATCH:
-                # with repairs; what was found around the point is told as it is
+                # Made again, with repairs; a mismatch only around the point is reported as found.
                 again = self.at(point)
                 return (
                     again
@@ -356,8 +372,9 @@ class SampledPoints:
         return best, inside
 
     def _counts_for(self, check: Check) -> tuple[Verdict, int]:
-        """The gravity of a verdict at a point of our choice, of which underflow says nothing; of
-        those that are alike the better.
+        """Return the gravity of a verdict at a point that gradcli chose, to compare records.
+
+        Underflow does not count at such a point. Of equal verdicts the better one is preferred.
         """
         verdict = check.worst
         if self.of_formulas:
@@ -377,7 +394,7 @@ class SampledPoints:
         return found.inside.reshape(len(points), -1).all(axis=1)
 
     def _coordinates(self, points: Sequence[Point]) -> Any:
-        """The numbers of each name at points."""
+        """Return the numbers of each name at points."""
         return np.array([[point[name] for name in self.leaves] for point in points]).T
 
     @cached_property
@@ -386,8 +403,9 @@ class SampledPoints:
         return Columns(self.program.scope, self.lowered.value, self.leaves, {})
 
     def points_in_domains(self) -> list[Point]:
-        """Points at which a query has a value, of many around 0: where names of many operations are
-        hardly met by chance.
+        """Return points at which a query has a value, among many around 0.
+
+        Domains with many operations on a name are hardly met by chance.
         """
         random, shape = np.random.default_rng(self.options.state), (_TRIED, len(self.leaves))
         numbers = random.uniform(-1, 1, shape) * 10.0 ** random.integers(-1, 2, shape)
@@ -395,8 +413,9 @@ class SampledPoints:
         return [points[i] for i in np.flatnonzero(self.inside(points))[: self.options.trials]]
 
     def _together(self, points: Sequence[Point]) -> tuple[set[int], set[int]]:
-        """The places of points where a query that works entry by entry has no finite value, and of
-        those that agree judged at once.
+        """Return the places of points without a finite value, and of those that agree.
+
+        The query works entry by entry, and all points are judged at once.
         """
         lowered, options, function = self.lowered, self.options, self._function
         if (
@@ -407,7 +426,7 @@ class SampledPoints:
             or lowered.value.shape
             or not function.entrywise
             or any(node.is_leaf and node.shape for node in function.order)
-            # claims may be about names that move, too
+            # Claims may also be about named intermediates, which vary with the names.
             or any(node.op is alias for node in varied_nodes(function.order, self.leaves.values()))
         ):
             return set(), set()
@@ -418,7 +437,7 @@ class SampledPoints:
         places = np.flatnonzero(finite).tolist()
         agreeing = set[int]()
         if len(places) > 1 and all(claim.formula for claim in options.claims):
-            # they are tried around single points
+            # Claims are tried around single points only, not around columns of points.
             claims = tuple(replace(claim, around=None) for claim in options.claims)
             quick = replace(
                 options, everywhere=True, formula=False, check=True, precision=None, claims=claims
@@ -431,7 +450,7 @@ class SampledPoints:
 
     @contextmanager
     def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
-        """The statement while its free names are columns of numbers."""
+        """Yield the statement while its free names are columns of numbers."""
         scope = self.program.scope
         tables, replaced = (scope.names, scope.leaves), set(scope.replaced)
         before = [dict(table) for table in tables]
@@ -460,14 +479,14 @@ def inside_domain(record: Record) -> bool:
     ):
         return False
     if any(part.verdict is Verdict.UNDEFINED for part in record.check.variables.values()):
-        return False  # an infinity on the way, as of 1/(1/x) at 0
+        return False  # an infinite intermediate, as in 1/(1/x) at 0
     wrong = [
         claim.worst
         for claim in record.check.claims
         if claim.verdict is Verdict.MISMATCH and claim.worst is not None
     ]
     if any(math.isnan(worst.engine) for worst in wrong):
-        return False  # outside of the claim's own domain, at a point that nobody asked for
+        return False  # outside the claim's own domain, at a point nobody asked for
     told = (
         [record.value]
         if record.asserted is None
@@ -477,8 +496,9 @@ def inside_domain(record: Record) -> bool:
 
 
 def what_claims_lack(record: Record) -> dict[int, str]:
-    """The claims, by their places, that have no value at or around a point where the function has,
-    and what is to be said of them.
+    """Return the claims that have no value at or around a point where the function has one.
+
+    They are given by their places, with the text to report.
     """
     if record.check is None:
         return {}

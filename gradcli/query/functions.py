@@ -1,5 +1,6 @@
-"""Functions of an expression's names: what they are called with, and the plans that they keep for
-the shapes that they have met.
+"""Functions of an expression's names.
+
+They are called with values of names, and keep plans for the shapes that they have met.
 """
 
 from __future__ import annotations
@@ -56,8 +57,10 @@ class Flat:
     def __init__(
         self, function: Any, names: tuple[str, ...], at: Any, values: Mapping[str, Any]
     ) -> None:
-        """``names`` are those of the vector's parts, also "a, b"; ``values`` are shapes of parts
-        (or values that have these), and the values of all other names.
+        """Bind the names of the vector's parts, and fix the values of all other names.
+
+        ``names`` are those of the parts, also as "a, b". ``values`` are the shapes of parts (or
+        values that have these shapes), and the values of all other names.
         """
         words, dtype = function.words, function.float_dtype
         known = tuple(dict.fromkeys(given.names_given("names", names, words) or ()))
@@ -80,13 +83,16 @@ class Flat:
             )
 
     def __call__(self, vector: Any) -> Any:
-        """The results of the function, flat, for the values of the names, one after the other."""
+        """Return the results of the function for a flat vector of the values of the names.
+
+        The results are flat, one after the other.
+        """
         return self.function.of_vector(self, {**self.fixed, **self.parts(vector)})
 
     def parts(self, vector: Any) -> dict[str, np.ndarray]:
-        """The values by name, views of the vector.
+        """Return the values by name, as views of the vector.
 
-        Raises InputTypeError for what are no real numbers, ShapeError for another size.
+        Raises InputTypeError for anything but real numbers, ShapeError for another size.
         """
         array = (
             vector
@@ -112,11 +118,11 @@ class Flat:
         return found
 
     def vector(self, values: Mapping[str, Any]) -> np.ndarray:
-        """The vector of values by name."""
+        """Return the vector of values by name."""
         return np.concatenate([np.ravel(values[name]) for name in self.shapes])
 
     def split(self, vector: Any) -> dict[str, np.ndarray]:
-        """A vector, such as a solver's result, as the values of the names."""
+        """Return the values of the names in a vector, such as a solver's result."""
         return ByName((name, np.array(part)[()]) for name, part in self.parts(vector).items())
 
     @property
@@ -130,8 +136,9 @@ class Flat:
 
 
 def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | None:
-    """An array of zeros, which takes no memory, of the shape that a tuple is; None for what is a
-    value. Raises InputTypeError for what is no shape.
+    """Return an array of zeros, which takes no memory, of the shape in a tuple.
+
+    The result is None for a value. Raises InputTypeError for a tuple that is not a shape.
     """
     if not isinstance(spec, tuple):
         return None
@@ -148,7 +155,7 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
 
 
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
-    """The shape that is said, or that of a value."""
+    """Return the shape that is given, or that of a value."""
     empty = placeholder(name, spec, dtype)
     found: tuple[int, ...] = (given.value_of(name, spec) if empty is None else empty).shape
     return found
@@ -156,8 +163,9 @@ def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
-_SHOWN = 100  # characters of an expression that a prompt shows
-# that a function keeps: shapes, or values that decide what is computed, may be others in every call
+_SHOWN = 100  # characters of the expression shown in the repr
+# Plans that a function keeps: shapes, or values that decide what is computed, may differ in every
+# call.
 _PLANS = 256
 
 
@@ -165,17 +173,17 @@ class Compiled:
     """An expression as a function of its names, which keeps a plan for each set of shapes."""
 
     plans: type[Specialized] = ValueAndGradients
-    options: tuple[str, ...] = ()  # keywords of a call
+    options: tuple[str, ...] = ()  # keyword options of a call
 
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
         self.settings, self.sparse = settings, sparse
         self.float_dtype = settings.float_dtype
-        self.words = {*(settings.wrt or ())}  # what the expression mentions, functions among them
+        self.words = {*(settings.wrt or ())}  # names in the expression, including functions
         for statement in statements_of(settings.expression, settings.limits):
             self.words |= {*words_of(statement), *names_bound_by(statement)}
-        self._ascii = settings.expression.isascii()  # all results are keyed as names are written
+        self._ascii = settings.expression.isascii()  # result keys are then the names as written
         self._made = lru_cache(_PLANS)(partial(self.plans, settings))
-        # by names and shapes as calls have them
+        # Keyed by names and shapes as given in calls.
         self._planned: dict[Key, tuple[Specialized, Order]] = {}
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
 
@@ -185,8 +193,9 @@ class Compiled:
 
     @property
     def wrt(self) -> tuple[str, ...] | None:
-        """The names to differentiate with respect to; None for all that it is called with and
-        depends on.
+        """The names to differentiate with respect to.
+
+        None stands for all names that the function is called with and depends on.
         """
         return self.settings.wrt
 
@@ -197,12 +206,13 @@ class Compiled:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, in another process too, compiles for itself."""
+        """Pickle the settings only; a copy, in another process too, compiles for itself."""
         return type(self), (self.settings, self.sparse)
 
     def plan(self) -> str:
-        """The programs that there are, one for each set of shapes: why NumPy or native code runs
-        them, and their steps in order.
+        """Return the programs that there are, one for each set of shapes.
+
+        Each tells why NumPy or native code runs it, and lists its steps in order.
         """
         plans = dict.fromkeys(plan for plan, _ in self._planned.values())
         listed = "\n\n".join(plan.text() for plan in plans)
@@ -221,23 +231,24 @@ class Compiled:
         return self
 
     def flat(self, *names: str, at: Any = None, **values: Any) -> Flat:
-        """The function of one vector that holds the values of these names, as solvers call it; of
-        `value_and_grad` it gives the value and the gradient as a vector (``jac=True`` of
+        """Return the function of one vector that holds the values of these names, as solvers want.
+
+        For `value_and_grad` it gives the value and the gradient as a vector (``jac=True`` of
         ``scipy.optimize.minimize``).
 
-        names   what the vector holds, one after the other
+        names   the contents of the vector, one after the other
         values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it
-                is a vector of what is left), and the values of all other names, which are fixed;
-                ``at=`` is a dictionary for names that are no keywords
+                is a vector of the remaining entries), and the values of all other names, which are
+                fixed; ``at=`` is a dictionary for names that are no keywords
         """
         return Flat(self, names, at, values)
 
     def by(self, names: tuple[str, ...]) -> Self:
-        """The same function with derivatives by these names."""
+        """Return the same function with derivatives by these names."""
         return type(self)(self.settings._replace(wrt=names), self.sparse)
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
-        """The results of a flat function."""
+        """Return the results of a flat function."""
         raise NotImplementedError
 
     def call(
@@ -247,10 +258,10 @@ class Compiled:
         seed: Any = None,
         out: Any = None,
     ) -> Any:
-        """The results for values of names; ``out`` is for the plan."""
+        """Return the results for values of names; ``out`` is for the plan."""
         if at is not None or not self.words.issuperset(bindings):
             bindings = self._by_names(at, bindings)
-        parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
+        parts: list[Any] = list(bindings)  # names and shapes: the key of a plan
         dtype, kind = self.float_dtype, None
         for name, value in bindings.items():
             if type(value) is _ARRAY and value.dtype is dtype:
@@ -279,7 +290,7 @@ class Compiled:
     def plan_for(
         self, shapes: Mapping[str, Any] | None, named: dict[str, Any]
     ) -> tuple[Any, Order]:
-        """The plan for values of these shapes, and the order of its results."""
+        """Return the plan for values of these shapes, and the order of its results."""
         options = ("seed",) if "seed" in self.options else ()
         seed = named.pop("seed", None) if options else None
         given.refuse_unknown(named, self.words, options, "prepare")
@@ -299,11 +310,11 @@ class Compiled:
     def _plan(
         self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()
     ) -> tuple[Specialized, Order]:
-        """The plan for values of these shapes, and where the text makes constants of values, for
-        these values.
+        """Return the plan for values of these shapes, and the order of its results.
 
-        It is made for names in their order, so that it is the same however a call orders them;
-        ``unknown`` are those of which there is a shape only.
+        Where the text makes constants of values, it is the plan for these values. It is made for
+        names in their order, so it is the same however a call orders them. ``unknown`` are names
+        that have a shape only.
         """
         deciding = self._deciding.get(key, [])
         known = {name: value for name, value in bindings.items() if name not in unknown}
@@ -331,8 +342,9 @@ class Compiled:
         return found
 
     def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
-        """The values by the names that the expression has for them; one by position is that of the
-        only name that is left.
+        """Return the values by the names that the expression has for them.
+
+        A value given by position belongs to the only name that is left.
         """
         if at is not None and not isinstance(at, Mapping):
             names = [name for name in self._free_names if name not in keywords]
@@ -356,7 +368,7 @@ class Compiled:
     def _lazily(
         self, bindings: Mapping[str, Any], seed: Any, out: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """The results of a call some of whose values are Dask's arrays."""
+        """Return the results of a call some of whose values are Dask's arrays."""
         from gradcli.query.chunked import dask_arrays
 
         if out is not None or self.plans is not ValueAndGradients:
@@ -383,11 +395,11 @@ class Compiled:
         array = given.value_of(name, value, copy=False)
         if array.dtype.kind in "iub":
             return array
-        with np.errstate(all="ignore"):  # what is too large for float32 is infinite
+        with np.errstate(all="ignore"):  # values too large for float32 become infinite
             return array.astype(self.float_dtype, copy=False)
 
     def _kind(self, array: Any) -> Any:
-        """The part of a value that a plan is made for."""
+        """Return the part of a value that a plan is made for."""
         return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
 
 
@@ -404,22 +416,23 @@ class Function(Compiled):
         out: Mapping[str, NDArray[Any]] | None = None,
         **bindings: Any,
     ) -> tuple[Any, dict[str, NDArray[Any]]]:
-        """The value, and the gradient by each name, in its shape.
+        """Return the value, and the gradient by each name, in its shape.
 
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are
                       no keywords
-        seed          the vector of the vector-Jacobian product, of the value's shape, where that is
-                      no scalar
+        seed          the vector of the vector-Jacobian product, of the value's shape, if the
+                      value is not a scalar
         out           arrays that take gradients, by name; the others are new
-        Gradients are by names as the language has them, and found by any form of these
-        (`gradcli.characters`).
-        Raises a `GradcliError` for values that the expression has no result for.
+
+        Gradients are given by names as the language spells them, and found by any form of these
+        (`gradcli.characters`). Raises a `GradcliError` for values at which the expression has no
+        result.
         """
         found: tuple[Any, dict[str, NDArray[Any]]] = self.call(at, bindings, seed, out)
         return found
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
-        """The value, and the gradient as a vector."""
+        """Return the value, and the gradient as a vector."""
         value, grads = self.call(None, bindings)
         return value, flat.vector(grads)
 
@@ -433,9 +446,9 @@ class Value(Compiled):
         /,
         **bindings: Any,
     ) -> Any:
-        """The value.
+        """Return the value.
 
-        Raises a `GradcliError` for values that the expression has no result for.
+        Raises a `GradcliError` for values at which the expression has no result.
         """
         return self.call(at, bindings)[0]
 
@@ -443,7 +456,7 @@ class Value(Compiled):
         return self
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
-        """The value: a number, or a vector of its entries."""
+        """Return the value: a number, or a vector of its entries."""
         value = self.call(None, bindings)[0]
         return np.ravel(value) if value.ndim else value
 
@@ -462,8 +475,10 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         return self
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
-        """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a
-        column for each of the vector.
+        """Return the matrix of derivatives.
+
+        It has a row for each entry of the value (of the vector, for a Hessian) and a column for
+        each entry of the vector.
         """
         return self.call(None, bindings, out="whole sparse" if self.sparse else "whole")
 
@@ -474,9 +489,11 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         *further: Any,
         **bindings: Any,
     ) -> _Results:
-        """The value, and by each name the Jacobian, of the value's shape followed by the name's; of
-        `hessian` the value, the gradient by each name, and by each two the second derivatives,
-        ``[x][y]`` of the shape of x followed by that of y.
+        """Return the value and its matrices of derivatives.
+
+        `jacobian` gives the value, and by each name the Jacobian, of the value's shape followed by
+        the name's. `hessian` gives the value, the gradient by each name, and by each pair of names
+        the second derivatives, ``[x][y]`` of the shape of x followed by that of y.
 
         ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of
         the value (of x) and a column for each entry of the name (of y), in C order.
@@ -487,11 +504,11 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
-        """The entries of each matrix that may be other than zero, for values of these shapes (as
-        ``prepare`` takes them).
+        """Return the entries of each matrix that may be other than zero.
 
-        Sparse arrays of truths, by name, of a Hessian by two. What is left out is zero for all
-        values; what is not may be.
+        The shapes of values are given as for ``prepare``. The result is sparse arrays of booleans,
+        by name, or by two names for a Hessian. Entries that are left out are zero for all values;
+        the others may be.
         """
         plan, order = self.plan_for(shapes, named)
         found: _Patterns = found_by_name(plan.patterns(order))
@@ -516,7 +533,7 @@ class Hessian(
 
 
 def _by_name(name: str) -> str:
-    """The call in which a name has a value that is also an option's."""
+    """Write the call that gives a value to a name that is also an option."""
     return f'f({{"{name}": ...}})'
 
 
@@ -534,23 +551,25 @@ def value_and_grad(
     threads: int | None = None,
     random_state: int = 0,
 ) -> Function:
-    """A function of an expression's names that gives its value and its gradients, compiled once for
-    each set of shapes.
+    """Return a function that gives the value and the gradients of an expression.
+
+    It takes values of the expression's names, and is compiled once for each set of shapes.
 
     expression  a program of the language; the result is that of its last query
     wrt         names to differentiate with respect to, also "a, b" (default: every name that it is
                 called with and depends on)
-    dialect     what methods and bare names mean where no prefix or import line says so: "numpy",
-                "torch" or "jax"
+    dialect     the meaning of methods and bare names where no prefix or import line shows it:
+                "numpy", "torch" or "jax"
     backend     "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code
-                for shapes that are worth compiling for, as a count of operations says, if there is
-                a compiler
-    threads     that share the work on large arrays, at most (default: as many as cores, or as
-                OMP_NUM_THREADS allows); products of matrices have BLAS's own. Results are the same
-                to the bit
+                for shapes that are worth compiling for, as a count of operations decides, if there
+                is a compiler
+    threads     the most threads that share the work on large arrays (default: as many as cores, or
+                as OMP_NUM_THREADS allows); products of matrices use BLAS's own. Results are the
+                same to the bit
     random_state
                 the seed of the program's random draws, as in `evaluate`: every call has the same
-    Raises a `GradcliError` with its place in the text for what cannot be read.
+
+    Raises a `GradcliError` with its place in the text for a program that cannot be read.
     """
     return Function(_settings(**locals()))
 
@@ -567,18 +586,22 @@ def jacobian(
     threads: int | None = None,
     random_state: int = 0,
 ) -> Jacobian:
-    """A function that gives the value and its Jacobian by each name: ``value, {"x": J}``, J of the value's shape followed by x's.
+    """Return a function that gives the value and its Jacobian by each name.
+
+    It gives ``value, {"x": J}``, with J of the value's shape followed by x's.
 
     >>> value, by = jacobian("x[1:] - x[:-1]**2")(x=[1., 2., 3.])
     >>> by["x"]
     array([[-2.,  1.,  0.],
            [ 0., -4.,  1.]])
 
-    sparse  makes each J a ``scipy.sparse.csr_array`` with a row for each entry of the value and a column for each of x. Which entries may
-            be other than zero is read from the expression (``f.sparsity(x=(1000,))``), and as many derivatives in a direction are computed
-            as columns, or rows, have colours of which no two meet
-    The other options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of a vector, for ``jac=`` of SciPy's
-    ``least_squares``.
+    ``sparse`` makes each J a ``scipy.sparse.csr_array`` with a row for each entry of the value and
+    a column for each of x. The entries that may be other than zero are read from the expression
+    (``f.sparsity(x=(1000,))``). Columns, or rows, that do not meet share a colour, and one
+    derivative in a direction is computed for each colour.
+
+    The other options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of
+    a vector, for ``jac=`` of SciPy's ``least_squares``.
     """
     return Jacobian(_settings(**locals()), given.option_of("sparse", sparse))
 
@@ -595,11 +618,13 @@ def hessian(
     threads: int | None = None,
     random_state: int = 0,
 ) -> Hessian:
-    """A function that gives a scalar, its gradients and its second derivatives: ``value, {"x": g}, {"x": {"y": H}}``.
+    """Return a function that gives a scalar, its gradients and its second derivatives.
 
-    H has the shape of x followed by that of y; ``sparse`` makes it a ``scipy.sparse.csr_array`` with a row for each entry of x and a column
-    for each of y, as `jacobian` has it; of symmetric places one derivative is enough. The other options are those of `value_and_grad`.
-    ``f.flat("x")`` is the matrix as a function of a vector, for ``hess=`` of ``scipy.optimize.minimize``.
+    It gives ``value, {"x": g}, {"x": {"y": H}}``. H has the shape of x followed by that of y.
+    ``sparse`` makes it a ``scipy.sparse.csr_array`` with a row for each entry of x and a column for
+    each of y, as in `jacobian`; one derivative is computed for two symmetric places. The other
+    options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of a vector,
+    for ``hess=`` of ``scipy.optimize.minimize``.
 
     >>> value, grads, by = hessian("x**2*y")(x=3., y=2.)
     >>> float(by["x"]["x"]), float(by["x"]["y"])
@@ -609,9 +634,9 @@ def hessian(
 
 
 def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> Settings:
-    """The settings of a function, of all that it is made with but ``sparse``.
+    """Return the settings of a function: everything that it is made with except ``sparse``.
 
-    Raises by its name for an option that is none.
+    Raises for an invalid option by its name.
     """
     names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
     return Settings(expression, names, **given.options_of(options))
@@ -627,7 +652,8 @@ def compile(
     threads: int | None = None,
     random_state: int = 0,
 ) -> Value:
-    """A function of an expression's names that gives its value, with the options of
-    `value_and_grad`.
+    """Return a function of an expression's names that gives its value.
+
+    The options are those of `value_and_grad`.
     """
     return Value(_settings(wrt=(), **locals()))

@@ -1,8 +1,9 @@
-"""Derivatives of a program's queries as formulas, without values: what `gradcli diff` and
-`gradcli.differentiate` give.
+"""Derivatives of a program's queries as formulas, without values.
 
-Names without values are variables; if there are none, those with values are. A program without a
-query has the functions that it defines, or the last name that it binds.
+They are the results of `gradcli diff` and `gradcli.differentiate`.
+
+Names without values are variables; if there are none, names with values are. If a program has no
+query, its functions are differentiated, or else the last name that it binds.
 """
 
 from __future__ import annotations
@@ -52,17 +53,18 @@ from gradcli.report.verdicts import Check, Claim, Verdict
 
 
 _PLACE = re.compile(r"(\w+) = (-?\w+)")
-_LIMIT = 40  # nodes of a side that is written
+_LIMIT = 40  # most nodes of a side that is printed
 _GRID = np.sort(
     np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))])
 )
-_MOST = 4  # places of one equation
-_HOLDS = 1e-9  # how far the sides of an equation may be apart at its place
+_MOST = 4  # most places listed for one equation
+_HOLDS = 1e-9  # largest distance between the sides of an equation at its place
 
 
 def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
-    """The places of the kinks of a scalar expression, or their equations, in words; None where none
-    was seen.
+    """Return in words the places of the kinks of a scalar expression, or their equations.
+
+    It is None where no kink was seen.
     """
     leaves = {
         node.payload.name: node
@@ -70,7 +72,7 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
         if node.is_leaf and node.payload.name in names
     }
     function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
-    base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
+    base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # generic values, none special
     intervals = _GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)
     places, equations = dict[str, None](), dict[str, None]()
     for name in leaves if conditions else ():
@@ -97,7 +99,7 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
 
 
 def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
-    """The sides of equations that hold at kinks of operations, or where there may be some."""
+    """Yield both sides of each equation that holds at kinks of operations, or may hold there."""
     for node in reachable([root]):
         op = node.op
         if op is None or not op.elementwise or node.shape:
@@ -129,7 +131,7 @@ def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
 # turn.
 
 
-_TRIES = 8  # points that are tried for each one that is wanted inside of the domain
+_TRIES = 8  # points tried for each one wanted inside the domain
 
 
 @dataclass(eq=False)
@@ -140,9 +142,9 @@ class Judging:
     record: DerivativeRecord
     asked: Options
     check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
-    least: int = 0  # the fewest points at which one was held
-    shape: tuple[int, ...] = ()  # of the expression
-    kinks: str | None = None  # where the expression has some
+    least: int = 0  # fewest points at which a formula was held
+    shape: tuple[int, ...] = ()  # shape of the expression
+    kinks: str | None = None  # where the expression has kinks, in words
 
     def judge(self, query: Query) -> None:
         """Put the verdict on the formulas of a query into the record."""
@@ -154,7 +156,7 @@ class Judging:
         self.record.check, self.record.points = self.check, self.least
 
     def read(self, path: Path) -> Query | None:
-        """A formula as a query, of the shape of the expression; None where there is none."""
+        """Return a formula as a query of the expression's shape, or None if there is none."""
         text = self.record.formulas[path].text
         if text is None:
             self._leave_open(path, "it has no short formula")
@@ -177,8 +179,9 @@ class Judging:
             self._take(path, self._judge(below, claimed))
 
     def _judge(self, query: Query, texts: dict[str, str]) -> Record:
-        """The record of a query with claims about its derivatives, at the gravest of some
-        points.
+        """Return the record of a query's claims about its derivatives.
+
+        It is the gravest record over some points.
         """
         scope, asked = self.program.scope, self.asked
         lowered = self.program.execute(query)
@@ -196,7 +199,7 @@ class Judging:
         sampled = SampledPoints(self.program, lowered, options, of_formulas=True)
         if not sampled.leaves:
             return sampled.at({}, around=0)
-        if not (self.least or self.kinks or self.shape):  # of the expression itself
+        if not (self.least or self.kinks or self.shape):  # kinks of the expression itself
             with suppress(GradcliError):
                 self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
         points = asked.trials
@@ -222,7 +225,7 @@ class Judging:
             # a value that was given may be there for its shape only
             claim.verdict = min(claim.verdict, Verdict.KINK)
         self.check.take(check, lambda name: ",".join((*path, name)))
-        # how well floats do is no matter of the formula
+        # The accuracy of floats does not matter to the formula.
         verdicts = [claim.verdict for claim in check.claims] or [check.verdict]
         verdicts += [
             part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH
@@ -256,8 +259,9 @@ class Judging:
 
 
 def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
-    """A formula of the entries of a result as that of the gradient of their sum by a name of
-    another shape.
+    """Turn a formula of a result's entries into one of the gradient of their sum.
+
+    The gradient is by a name of another shape.
     """
     if shape == to:
         return text
@@ -268,13 +272,14 @@ def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
 
 
 _TRIALS = 12  # points at which forms of a formula are compared
-_ENOUGH = 3  # of them with a finite value
-_LISTED = 20  # names in a help
+_ENOUGH = 3  # of these points, how many need a finite value
+_LISTED = 20  # names listed in a help
 
 
 class Subject(NamedTuple):
-    """An expression to differentiate: a query, and what is said to be differentiated if that is a
-    function or a binding.
+    """Expression to differentiate.
+
+    It is a query, with the function or the binding that it stands for, if there is one.
     """
 
     query: Query
@@ -285,7 +290,7 @@ class Subject(NamedTuple):
 def derivatives(
     program: Program, parsed: Iterable[Statement | GradcliError], asked: Options, id: Any = None
 ) -> Iterator[DerivativeRecord]:
-    """A record for each query among the statements of a program, and for each error."""
+    """Yield a record for each query among the statements of a program, and for each error."""
     said: list[Binding | Definition] = []
     found = False
 
@@ -315,7 +320,7 @@ def derivatives(
         if record is not None:
             found = True
             yield record
-    if not found:  # it is about the functions that it defines, or else the last name that it binds
+    if not found:  # no query: derive the functions it defines, or else the last name it binds
         definitions = [part for part in said if isinstance(part, Definition)]
         for part in definitions or said[-1:]:
             text, names = part.name, None
@@ -326,7 +331,7 @@ def derivatives(
 
 
 def query_of(text: str, program: Program) -> Query:
-    """The query that a text is."""
+    """Parse a text that is one query."""
     (query,) = statements([text], None, program.scope.limits)
     assert isinstance(query, Query)
     return query
@@ -335,7 +340,7 @@ def query_of(text: str, program: Program) -> Query:
 def derivative(
     program: Program, subject: Subject, asked: Options, id: Any = None
 ) -> DerivativeRecord:
-    """The derivatives of one expression, and the verdict on them; the error, if there are none."""
+    """Return the derivatives of one expression and the verdict on them, or the error."""
     said = subject.said
     record = record_of(DerivativeRecord, said, id, order=asked.order)
     try:
@@ -398,8 +403,9 @@ def _differentiate(
 
 
 def _trials(sampled: SampledPoints, asked: Options) -> list[Point]:
-    """Points at which forms of a formula are compared: more of them where hardly one is in the
-    domain.
+    """Return points at which forms of a formula are compared.
+
+    There are more of them where hardly any is in the domain.
     """
     points = [*anywhere(sampled.leaves, _TRIALS, asked.state)]
     if (
@@ -412,9 +418,7 @@ def _trials(sampled: SampledPoints, asked: Options) -> list[Point]:
 
 
 def _reading(subject: Subject, scope: Scope) -> str | None:
-    """Return how the right side of a definition or a binding was read, if not as it stands
-    there.
-    """
+    """Return how the right side of a definition or a binding was read, or None if literally."""
     said = subject.said
     if not isinstance(said, (Definition, Binding)):
         return None
@@ -429,8 +433,9 @@ def _reading(subject: Subject, scope: Scope) -> str | None:
 
 
 def refuse_absent(names: Path | None, records: Sequence[DerivativeRecord]) -> None:
-    """Raise UnknownNameError for a name to differentiate by that none of the expressions of a run
-    mentions.
+    """Raise UnknownNameError for a name to differentiate by that no expression mentions.
+
+    The expressions are those of a run.
     """
     if any(record.error is not None for record in records):
         return

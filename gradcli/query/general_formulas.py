@@ -1,5 +1,6 @@
-"""Derivatives of any order as formulas, for all values of the names: simplified, and held against
-the rules at trial points.
+"""Derivatives of any order as formulas, for all values of the names.
+
+They are simplified, and compared with the rules at trial points.
 """
 
 from __future__ import annotations
@@ -36,18 +37,20 @@ from gradcli.report.derivative_record import Formula, Path
 # the whole block ("jacobian", "hessian"), entries and all, where there are few.
 
 
-_LARGEST = 200  # nodes of a formula
-_LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
-_SAMPLED = 1 << 17  # entries of an array above which a gradient has no formula
-_LONG = 1024  # entries along an axis that is sampled
-_MOST_ENTRIES = 64  # of a block whose formula is tried
+_LARGEST = 200  # most nodes of a formula that is printed
+_LARGEST_GRAPH = 400  # most nodes of an expression whose derivative is tried
+_SAMPLED = 1 << 17  # entries of an array above which only elementwise partials get a formula
+_LONG = 1024  # length above which an axis is sampled
+_MOST_ENTRIES = 64  # most entries of a block whose formula is tried
 
 
 def derivative_formulas(
     scope: Scope, root: Expr, wrt: dict[str, Expr], mode: str, *, seed_given: bool, latex: bool
 ) -> tuple[str, dict[str, Any], dict[str, str] | None]:
-    """The kind of derivative, the formula of each variable (in the mode "hessian" of each two; None
-    without a short one), and LaTeX, under "x,y" for two.
+    """Return the kind of derivative, the formula of each variable, and LaTeX.
+
+    In the mode "hessian" there is a formula for each two variables, whose LaTeX stands under "x,y".
+    A formula is None where there is no short one.
     """
     order, twice = reachable([root]), mode == "hessian"
     if is_entrywise(order) and not (twice and root.shape):
@@ -68,7 +71,7 @@ def derivative_formulas(
         except ExhaustedError:
             raise
         except (GradcliError, RecursionError):
-            pass  # there is none
+            pass  # this derivative has no formula
     texts: dict[str, Any] = {key: made.text for key, made in found.items()}
     if twice:
         texts = {a: {b: texts[f"{a},{b}"] for b in wrt} for a in wrt}
@@ -77,12 +80,14 @@ def derivative_formulas(
 
 
 class _Derived(NamedTuple):
-    """Derivatives in a graph, and the point where their formulas are held against them: the bound
-    values, or of what works entry by entry a sample of large arrays.
+    """Derivatives in a graph, and the point where their formulas are compared with them.
 
-    exact   what the formulas are held against
-    values  of leaves, by those that stand for them in the graph of what is exact
-    names   what nodes are called that stand for something else than a leaf of the program
+    The point has the bound values; for an expression that works entry by entry it has a sample of
+    large arrays.
+
+    exact   the derivatives that the formulas are compared with
+    values  of leaves, by the nodes that stand for them in the graph of ``exact``
+    names   of nodes that stand for something else than a leaf of the program
     """
 
     graph: Graph
@@ -93,12 +98,13 @@ class _Derived(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """An expression in a graph of its own, on numbers alone if it works entry by entry: no seed, no
-    sums, no shapes.
+    """Expression in a graph of its own.
 
-    leaves  what stands for the program's leaves, and for what is constant
-    labels  what those are called that are not called by their own name
-    parts   what the program calls other nodes
+    If it works entry by entry it is on numbers alone: there is no seed, no sum and no shape.
+
+    leaves  the nodes that stand for the program's leaves and for constants
+    labels  the names of leaves that are not called by their own name
+    parts   the program's names for other nodes
     """
 
     graph: Graph
@@ -109,7 +115,7 @@ class Copy(NamedTuple):
 
 
 def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
-    """The copy of an expression, where nodes that are ``asked`` for are leaves.
+    """Copy an expression into a graph where the nodes in ``asked`` are leaves.
 
     Raises GradcliError for a part without a text.
     """
@@ -150,7 +156,7 @@ def is_entrywise(order: list[Expr]) -> bool:
 
 
 def _constant_name(scope: Scope, node: Expr) -> str | None:
-    """The name that ``const`` gave to a node."""
+    """Return the name that ``const`` gave to a node."""
     if node.op is not detach or node.operands[0] is None or node.operands[0].op is not alias:
         return None
     name: str = node.operands[0].static["name"]
@@ -158,9 +164,10 @@ def _constant_name(scope: Scope, node: Expr) -> str | None:
 
 
 def _is_worth_trying(scope: Scope, order: Sequence[Expr]) -> bool:
-    """Return False for a large expression (what joins many arrays counts as often as it has
-    operands), and for one with a leaf that is not what its name means now, which may have been
-    bound anew.
+    """Tell whether an expression is small and its leaves are what their names mean now.
+
+    A name may have been bound anew. A node that joins many arrays counts as often as it has
+    operands.
     """
     size = sum(max(1, len(node.operands) - 2) for node in order)
     return size <= _LARGEST_GRAPH and all(
@@ -171,7 +178,7 @@ def _is_worth_trying(scope: Scope, order: Sequence[Expr]) -> bool:
 def _short_formula(
     scope: Scope, derived: _Derived, key: str, write: Textbook, latex: bool
 ) -> Formula:
-    """The formula of a derivative, if it is short and evaluates to what the engine has."""
+    """Return the formula of a derivative if it is short and evaluates to the engine's value."""
     names, raw = derived.names, derived.derivatives[key]
     order = reachable([raw])
     if any(node.op is alias for node in order):
@@ -187,9 +194,9 @@ def _short_formula(
 
 
 def _partials(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _Derived:
-    """The elementwise partials: the gradient of a copy on numbers.
+    """Derive the elementwise partials: the gradient of a copy on numbers.
 
-    Second ones are derivatives of the first as they are printed.
+    Second partials are derivatives of the first as they are printed.
     """
     copy = copy_of(scope, root, {})
     leaves = {name: copy.leaves[x] for name, x in wrt.items() if x in copy.leaves}
@@ -209,7 +216,7 @@ def _partials(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) ->
 
 
 def _gradients(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed_given: bool) -> _Derived:
-    """The gradients in the program's own graph."""
+    """Derive the gradients in the program's own graph."""
     if "seed" in scope.names:
         raise GradcliError("the name of the seed has another meaning")
     seed = None
@@ -229,8 +236,9 @@ def _gradients(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed_given: bo
 
 
 def _blocks(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _Derived:
-    """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of those
-    that have few entries.
+    """Derive the blocks of the Jacobian, or if ``twice`` of the Hessian, that have few entries.
+
+    They are in the program's own graph.
     """
     wanted = {name: (root, x) for name, x in wrt.items()}
     if twice:
@@ -242,7 +250,7 @@ def _blocks(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _
 
 
 def _block(y: Expr, x: Expr) -> Expr | None:
-    """The derivative of y by x; None if it has many entries."""
+    """Return the derivative of y by x, or None if it has many entries."""
     if not x.shape:
         return transforms.jvp(y, {x: transforms.ones_like(x)})
     few = not y.shape or math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES
@@ -258,11 +266,10 @@ def _sample(value: Any) -> Any:
 
 
 def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> bool:
-    """Return True for a formula that evaluates, as it is printed, to the engine's gradient where it
-    is tried.
+    """Tell whether a formula evaluates, as printed, to the engine's gradient at the trial point.
 
-    Where rounding swamps the values themselves, agreement at a point nearby decides, and the same
-    non-finite entries.
+    Where rounding swamps the values themselves, agreement at a point nearby decides, if all values
+    are finite at the trial point.
     """
     (printed,) = rebuild([simple], {}, raw.graph, {chain: mul})
     here = _sides(printed, raw, point.values, precision)
@@ -283,15 +290,16 @@ def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> b
 def _sides(
     printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The values of two forms, in one shape."""
+    """Compute the values of two forms, broadcast to one shape."""
     table = forward([printed, raw], values, precision)
     x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
     return x, y
 
 
 def _entries(value: Any) -> np.ndarray:
-    """An array; of one that repeats a number the number: a point has fewer entries than the
-    program, whose shape such an array keeps.
+    """Convert a value to an array, or to a number if the array repeats one number.
+
+    A point has fewer entries than the program, whose shape such an array keeps.
     """
     array = np.asarray(value)
     return array[(0,) * array.ndim] if array.size and not any(array.strides) else array
@@ -314,30 +322,34 @@ def _print(
     return Formula(text, to_latex(node, labels))
 
 
-LARGEST = 2_000  # nodes of a formula that is printed
-_MOST_NODES = 2_000  # nodes of an expression whose derivative is worth trying
-_LARGEST_TREE = 200_000  # nodes of a derivative before it is simplified, shared ones each time
-_LARGEST_SEARCH = 4_000  # of them where the shortest form is looked for
-_MOST = 400  # formulas of one record
-_LARGEST_PICTURE = 60  # nodes of an expression that is shown in LaTeX on the left
-# of the larger side: what rounding leaves between two forms of a formula at points of moderate size
+LARGEST = 2_000  # most nodes of a formula that is printed
+_MOST_NODES = 2_000  # most nodes of an expression whose derivative is tried
+_LARGEST_TREE = 200_000  # most tree nodes of a derivative that is simplified; shared ones recounted
+_LARGEST_SEARCH = 4_000  # most tree nodes for which the shortest form is searched for
+_MOST = 400  # most formulas in one record
+_LARGEST_PICTURE = 60  # most nodes of an expression shown in LaTeX on the left-hand side
+# Relative to the larger side: how far apart rounding may leave two forms of a formula at points of
+# moderate size.
 _CLOSE = 1e-6
 
 
 def best(raw: Expr, graph: Graph) -> Expr:
-    """The shortest form of a derivative that is known, where that is found in a moment."""
+    """Return the shortest known form of a derivative if it is found in a moment.
+
+    Otherwise return the form that few rules find.
+    """
     if tree_size(reachable([raw])) <= _LARGEST_SEARCH:
-        with suppress(RecursionError):  # the search goes down into brackets within brackets
+        with suppress(RecursionError):  # the search recurses into nested brackets
             return textbook(raw, effort="thorough")
     return plain(raw, graph)
 
 
 def plain(raw: Expr, graph: Graph) -> Expr:
-    """A form that is found by few rules."""
+    """Return a form that is found by few rules."""
     return simplify([raw], graph)[0]
 
 
-WAYS = best, plain  # each is taken if the one before it has changed the function
+WAYS = best, plain  # each is tried if the one before it changed the function
 
 
 @dataclass(eq=False, repr=False)
@@ -346,16 +358,16 @@ class General:
 
     graph: Graph
     root: Expr
-    # to differentiate by; of those on which the expression does not depend there is none
+    # Leaves to differentiate by; names that the expression does not depend on are absent.
     names: dict[str, Expr]
-    labels: dict[Expr, str]  # leaves that are not called by their own name
-    taken: set[str]  # names that mean nothing of the language here
+    labels: dict[Expr, str]  # leaves that are printed under another name than their own
+    taken: set[str]  # names that do not have the language's meaning here
     points: list[dict[Expr, Any]]
-    parts: dict[Expr, str]  # what the program calls nodes
-    nodes: dict[Path, Expr] = field(default_factory=dict)  # the derivatives that were asked for
+    parts: dict[Expr, str]  # names that the program gives to nodes
+    nodes: dict[Path, Expr] = field(default_factory=dict)  # the derivatives asked for, by path
 
     def derivatives(self, names: Sequence[str], order: int, latex: bool) -> dict[Path, Formula]:
-        """The formulas of one order by all names, and on the way to it those of lower order.
+        """Return the formulas of one order by all names, and those of lower order on the way to it.
 
         Raises LimitError if there is none.
         """
@@ -388,7 +400,7 @@ class General:
         return found
 
     def picture(self) -> str:
-        """The expression itself in LaTeX; ``f`` for a long one."""
+        """Write the expression itself in LaTeX, or ``f`` if it is long."""
         order = reachable([self.root])
         if len(order) > _LARGEST_PICTURE:
             return "f"
@@ -397,9 +409,7 @@ class General:
         return latex(self.root, self.labels)
 
     def _slopes(self, node: Expr, names: Sequence[str]) -> dict[str, Expr]:
-        """The derivatives of a node by names, each in its simplest form that is the same
-        function.
-        """
+        """Derive a node by names, each slope in its simplest form that is the same function."""
         present = {name: self.names[name] for name in names if name in self.names}
         found = slopes_of(node, present) if node.kind == "float" else {}
         return {
@@ -411,7 +421,7 @@ class General:
 
     def _simplest(self, raw: Expr) -> Expr:
         if tree_size(reachable([raw])) > _LARGEST_TREE:
-            return raw  # which is not printed, either
+            return raw  # too long to be printed in any form
         for way in WAYS:
             simple = way(raw, self.graph)
             if self._agree(simple, raw):
@@ -419,9 +429,7 @@ class General:
         return raw
 
     def _agree(self, simple: Expr, raw: Expr) -> bool:
-        """Return True for two forms with the same values, as printed, at most of the points where
-        both have one.
-        """
+        """Tell whether two forms agree, as printed, at most points where both have a value."""
         (printed,) = rebuild([simple], {}, self.graph, {chain: mul})
         apart = compared = 0
         for point in self.points:
@@ -439,11 +447,11 @@ def general(
     points: Sequence[Mapping[Expr, Any]],
     order: int,
 ) -> General:
-    """A query's expression for all values of its names.
+    """Return a query's expression for all values of its names.
 
-    Raises GradcliError where there is no one formula.
+    ``points`` are values, numbers, of the leaves that stand for names without values.
 
-    points   values of leaves that stand for names without values: numbers
+    Raises GradcliError where there is no single formula.
     """
     if root.kind != "float":
         kind = "boolean" if root.kind == "bool" else "whole numbers"
@@ -490,6 +498,6 @@ def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
 def _values(
     scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[Expr, Any]
 ) -> dict[Expr, Any]:
-    """The values of the copy's leaves at a point."""
+    """Return the values of the copy's leaves at a point."""
     table = forward(leaves, {**scope.values, **point}, scope.precision)
     return {leaf: table[node] for node, leaf in leaves.items()}

@@ -49,7 +49,7 @@ def evaluate(
     cov: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Result[Any]:
-    """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
+    """Evaluate an expression: its value, gradients, their formulas and the cross-check's verdict.
 
     expression  a program of the language; the result is that of its last query
     values      of names: numbers, nested lists or arrays; ``at`` takes names that are no
@@ -76,8 +76,9 @@ def evaluate(
                 are the same to the bit
     cov         covariances of names with standard deviations (``x="1±0.1"``): ``{"a,b": 0.02}``, or
                 a matrix over all their entries
-    A false assert of the program makes the record ``failed``.
-    Raises a `GradcliError` with its place in the text for what cannot be evaluated.
+
+    A false assert of the program makes the record ``failed``. Raises a `GradcliError` with its
+    place in the text for an expression that cannot be evaluated.
     """
     arguments = dict(locals())
     from gradcli.report.results import result_of
@@ -86,9 +87,9 @@ def evaluate(
 
 
 def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Record:
-    """The record that `evaluate` shows, for a function of the API with some of its options.
+    """Return the record of `evaluate` for a function of the API that has some of its options.
 
-    asked  options that are none of its parameters
+    ``asked`` are options that are not parameters of the function.
     """
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import join_records, records
@@ -125,12 +126,12 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
 
 
 def _usual(function: Any) -> dict[str, Any]:
-    """The options of a function of the API, each with its value where none is given."""
+    """Return the options of a function of the API with their default values."""
     return {"expression": None, **function.__kwdefaults__}
 
 
 def _by_name(name: str) -> str:
-    """The argument that binds a name that is also an option's."""
+    """Write the argument that binds a name that is also the name of an option."""
     return f'at={{"{name}": ...}}'
 
 
@@ -149,9 +150,9 @@ def differentiate(
     of: str | None = None,
     **values: Any,
 ) -> DerivativeRecord:
-    """Derivatives as formulas, for all values of the names:
+    """Differentiate an expression into formulas, for all values of the names.
 
-    ``differentiate("x^3*sin(x)").derivative["x"]``.
+    An example is ``differentiate("x^3*sin(x)").derivative["x"]``.
 
     expression  a program of the language; the result is that of its last query, or of what it
                 defines if it has none
@@ -167,7 +168,8 @@ def differentiate(
     implicit    the name that an equation (``"x^2 + y^2 = 25"``) or a curve gives, whose slope is
                 asked, or its rate with ``of``
     of          the name that all others depend on: ``derivative`` is a rate by it
-    Raises a `GradcliError` with its place in the text for what has no formula.
+
+    Raises a `GradcliError` with its place in the text for an expression without a formula.
     """
     arguments = dict(locals())
     from gradcli.query.bindings import names_given, words
@@ -194,11 +196,11 @@ def _answers(
     answer: Callable[[Script, Options], Iterable[Kind]],
     **asked: Any,
 ) -> list[Kind]:
-    """The answers to a call of a function of the API.
+    """Return the answers to a call of a function of the API.
 
-    arguments  its parameters by name, of which None is not given, unless something else is usual
-    answer     takes the program with its text, and what is asked
-    asked      options that are none of the parameters
+    arguments  its parameters by name; None means not given, unless the default is something else
+    answer     takes the program with its text, and the options
+    asked      options that are not parameters of the function
     """
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import Script
@@ -269,15 +271,16 @@ def bound(
     at: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> BoundRecord:
-    """The proved range of a number and of its gradient over a box:
+    """Bound a number and its gradient over a box by proved ranges.
 
-    ``bound("x*(1-x)", x=(0, 1)).value``.
+    An example is ``bound("x*(1-x)", x=(0, 1)).value``.
 
     values     of names: a pair is a range, as is a text such as ``"0..2*pi"``; ``at`` takes names
                that are no keywords
     width      how much wider than the true range one may be, relative to its width
     lipschitz  bound the norms 1, 2 and inf of the gradient, too
-    Raises a `GradcliError` for what has no range.
+
+    Raises a `GradcliError` for an expression without a range.
     """
     arguments = dict(locals())
     from gradcli.query.bounds import bounds
@@ -298,9 +301,9 @@ def plot(
     at: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> PlotRecord:
-    """Values and derivatives over the range of one name, or of two, as data:
+    """Compute values and derivatives over the range of one name, or of two, as data.
 
-    ``plot("x*sin(x)", x=(-3, 3)).table``.
+    An example is ``plot("x*sin(x)", x=(-3, 3)).table``.
 
     values   of names: a pair is a range, as is a text such as ``"0..2*pi"``; ``at`` takes names
              that are no keywords
@@ -308,7 +311,8 @@ def plot(
     points   rows of the table; of two names, along each
     check    cross-check the derivative at points of the range
     timeout  seconds for the check
-    Raises a `GradcliError` for what has no curve.
+
+    Raises a `GradcliError` for an expression without a curve.
     """
     arguments = dict(locals())
     from gradcli.query.plots import plots
@@ -330,13 +334,13 @@ def export(
     at: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> str:
-    """The text of a function of value and gradient in another language, as `gradcli export` writes
-    it.
+    """Export a function of value and gradient as text in another language, as `gradcli export`.
 
     to      "numpy", "torch", "jax", "c", "javascript", "sympy" or "latex"
     values  say the shapes of names; without one, a name is a number
     wrt, freeze, seed  as of `evaluate`
-    Raises a `GradcliError` for what the target lacks.
+
+    Raises a `GradcliError` for an operation that the target lacks.
     """
     arguments = dict(locals())
     from gradcli.exports.python import target_of

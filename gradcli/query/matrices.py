@@ -1,9 +1,10 @@
-"""All derivatives of some nodes by others, as a matrix: in one program where that is short, else
-direction by direction.
+"""All derivatives of some nodes by others, as a matrix.
 
-Rows are the entries of results, one result after the other, columns those of variables. As many
-directions are taken as the pattern of the matrix has colours. What is not finite is found again row
-by row, by the sweep that decides zero times infinity.
+One program computes it where that is short; otherwise it is computed direction by direction.
+
+Rows are the entries of results, one result after the other; columns are those of variables. There
+are as many directions as the pattern of the matrix has colours. Entries that are not finite are
+computed again row by row, by the sweep that decides zero times infinity.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from gradcli.graph.transforms import jacobian, one_hot
 from gradcli.plans.linearized import Linearized, Runs
 from gradcli.query.derivatives import vjps_of
 
-_SHORT = 2_000  # nodes of a program that has every direction in it
-_FEW, _MOST_BLOCKS = 32, 128  # directions of one, and blocks, each of which is derived by itself
+_SHORT = 2_000  # most nodes of a program that holds every direction
+_FEW, _MOST_BLOCKS = 32, 128  # its most directions, and most blocks, each derived on its own
 
 
 @dataclass(eq=False)
@@ -41,10 +42,10 @@ class Derivatives:
 
     outs: list[Expr]
     wrt: list[Expr]
-    beside: list[Expr]  # what is computed besides: values, gradients
-    leaves: list[Expr]  # what plans take
+    beside: list[Expr]  # what is computed along with them: values, gradients
+    leaves: list[Expr]  # inputs of the plans
     runs: Runs
-    is_symmetric: bool  # whether it is a Hessian
+    is_symmetric: bool  # whether the matrix is a Hessian
 
     def __post_init__(self) -> None:
         self.shape = (sum(map(entries_in, self.outs)), sum(map(entries_in, self.wrt)))
@@ -59,9 +60,7 @@ class Derivatives:
 
     @cached_property
     def compression(self) -> tuple[bool, Compression]:
-        """True if directions are pulled back, and the way in which the pattern's entries are read
-        from them.
-        """
+        """Flag for pulling directions back, and the way to read the pattern's entries from them."""
         return (
             (False, compress_hessian(self.pattern))
             if self.is_symmetric
@@ -91,7 +90,7 @@ class Derivatives:
         return np.reshape(found, (len(wanted), self.shape[1]))
 
     def cut(self, whole: Any) -> list[Any]:
-        """The blocks of the matrix, each of its result's shape and its variable's."""
+        """Cut the matrix into blocks, each of its result's shape followed by its variable's."""
         parts = zip(self.parts(whole), self.blocks, strict=True)
         return [
             np.ascontiguousarray(part).reshape((*out.shape, *x.shape))[()]
@@ -99,13 +98,13 @@ class Derivatives:
         ]
 
     def parts(self, whole: Any) -> list[Any]:
-        """The blocks of the matrix, an array or a sparse one, as matrices."""
+        """Return the blocks of the matrix, a dense or a sparse array, as matrices."""
         if len(self.blocks) == 1:
             return [whole]
         return [whole[place] for place in product(slices_of(self.outs), slices_of(self.wrt))]
 
     def join(self, blocks: Sequence[Any]) -> np.ndarray:
-        """The matrix of blocks."""
+        """Join blocks into the matrix."""
         if not blocks:
             return np.zeros(self.shape)
         matrices = [
@@ -118,7 +117,7 @@ class Derivatives:
         return np.block([matrices[i : i + count] for i in range(0, len(matrices), count)])
 
     def table(self, given: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
-        """The values of all nodes, array by array."""
+        """Return the values of all nodes, array by array."""
         return forward([*self.outs, *self.beside], given, self.runs.precision)
 
 
@@ -135,8 +134,9 @@ class Short:
 
     @property
     def pays(self) -> bool:
-        """True if it takes less than direction after direction: it is written on floats, or there
-        are no fewer directions.
+        """True if one program takes less time than direction after direction.
+
+        That is so if it is written on floats, or if there are no fewer directions.
         """
         return self._plan.is_unrolled or 2 * self.of.compression[1].number >= min(self.of.shape)
 
@@ -180,7 +180,7 @@ class Compressed:
         self._directions = [whole[:, entries].reshape((count, *shape)) for entries, shape in parts]
 
     def entries(self, values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-        """The nodes computed besides, and the entries of the pattern."""
+        """Return the nodes computed besides, and the entries of the pattern."""
         beside, whole = self._linear(values, self._directions)
         rows = [np.reshape(part, (len(part), -1)) for part in whole] or [
             np.empty((1, 0), self.of.runs.precision)
@@ -217,18 +217,19 @@ class Compressed:
 
 
 def entries_in(node: Expr) -> int:
-    """The count of a node's numbers."""
+    """Return the number of a node's entries."""
     return math.prod(node.shape)
 
 
 def slices_of(nodes: Iterable[Expr]) -> list[slice]:
-    """The places of each node's entries among those of all."""
+    """Return the slice of each node's entries among those of all nodes."""
     return [slice(*ends) for ends in pairwise(np.cumsum([0, *map(entries_in, nodes)]).tolist())]
 
 
 def csr(data: np.ndarray, pattern: Pattern) -> Any:
-    """Entries of a pattern as SciPy's sparse array, which shares no memory with it: its methods
-    change places where they are.
+    """Convert entries of a pattern to SciPy's sparse array, which shares no memory with it.
+
+    SciPy's methods change places in place.
     """
     from scipy.sparse import csr_array
 

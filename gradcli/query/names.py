@@ -1,5 +1,7 @@
-"""Names of a run: those that are bound and mentioned nowhere, those that have two readings, those
-that a query differentiates by.
+"""Names of a run.
+
+They are names that are bound and mentioned nowhere, names that have two readings, and names that a
+query differentiates by.
 """
 
 from __future__ import annotations
@@ -34,27 +36,27 @@ from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.structure import detach, to_int
 from gradcli.query.options import Options
 
-_LISTED = 20  # names in a help
-_MEANT = 100  # names that stand nowhere for which another is sought that may be meant
+_LISTED = 20  # names listed in a help
+_MEANT = 100  # most unmentioned names for which a suggestion is sought
 
 
 @dataclass(eq=False)
 class UsedNames:
     """The names of a run, gathered from its programs."""
 
-    # each with the place of its binding, in words
+    # Each name with the place of its binding, in words.
     bound: dict[str, str] = field(default_factory=dict)
     mentioned: set[str] = field(default_factory=set)
-    had: set[str] = field(default_factory=set)  # that had a value in some program
-    # whether something could not be read to its end: it may have mentioned any name
+    had: set[str] = field(default_factory=set)  # names that had a value in some program
+    # Whether some text was not read to its end, and so may have mentioned any name.
     unread: bool = False
 
     def add(self, scope: Scope) -> None:
-        """A program that has come to its end."""
+        """Add the names of a program that has ended."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
         for binding in scope.bindings.values():
-            # comes with the others, whether it is wanted or not
+            # Part of an unpacking, bound with the others whether it is wanted or not.
             shared = isinstance(binding, Binding) and binding.part is not None
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
@@ -117,8 +119,10 @@ def _place(line: int, file: str | None) -> str:
 
 
 def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str] = ()) -> None:
-    """Raise MissingValueError for a name in wrt, freeze or a claim, and UnknownNameError for one
-    in a box, that no query of a run has; ``words`` stand in the text, whatever they are.
+    """Raise an error for a name that no query of a run has.
+
+    It is MissingValueError for a name in ``wrt``, ``freeze`` or a claim, and UnknownNameError for
+    one in a box. ``words`` are all words of the text, whatever they are.
     """
     known = {*known}
     claimed = [claim.of for claim in options.claims if claim.of != "value"]
@@ -139,7 +143,7 @@ def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str
 def missing(
     name: str, known: Collection[str], words: Collection[str], what: str = "differentiated"
 ) -> MissingValueError:
-    """The error of a name that something is to be done with, and that is none of those known."""
+    """Return the error of an unknown name that an option uses."""
     help: str | None = f"give it a value: {name}=..."
     if known and name not in words:
         variables = [other for other in sorted(known) if not is_function(other)]
@@ -149,7 +153,7 @@ def missing(
 
 
 def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], set[str]]:
-    """The names that a program binds, and those that it mentions."""
+    """Return the names that a program binds, and the names that it mentions."""
     bound: set[str] = set()
     words: set[str] = set()
     for statement in parsed:
@@ -161,7 +165,7 @@ def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], s
 
 
 def names_in(text: str, limits: Limits) -> tuple[set[str], set[str]] | None:
-    """The same of a text. None if some of it cannot be read."""
+    """Return the names that a text binds and mentions, or None if some of it cannot be read."""
     parsed = list(statements(text_lines(text) or [""], None, limits))
     return (
         None
@@ -173,8 +177,10 @@ def names_in(text: str, limits: Limits) -> tuple[set[str], set[str]] | None:
 def refuse_unknown_in(
     text: str, options: Options, given: Iterable[str], limits: Limits, free: bool = False
 ) -> None:
-    """`refuse_unknown` before the only program of a run is run, unless some of it cannot be read;
-    ``free`` names may do without values.
+    """Apply `refuse_unknown` before the only program of a run is run.
+
+    It is not applied if some of the program cannot be read. If ``free``, names may do without
+    values.
     """
     if not (options.wrt or options.freeze or options.claims or options.over):
         return
@@ -188,8 +194,8 @@ def refuse_unknown_in(
 # values, nothing else can tell.
 
 
-_PAIR = 2  # letters, of which one that is listed makes a product likely
-# What stands right before a name that is a denominator, or the beginning of an exponent.
+_PAIR = 2  # letters of a name that is likely a product if one of them is listed
+# What stands right before a name that is a denominator or that begins an exponent.
 _QUOTIENT = re.compile(r"(?<!/)[/÷⁄∕]\Z")
 _EXPONENT = re.compile(r"(?:\*\*|\^\(?)[-+−–]?\Z")
 _SIGN = re.compile(r"(?:\*\*|\^)[-+−–]?\Z")
@@ -270,9 +276,9 @@ def refuse_glued(
 
 
 def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
-    """The expressions of statements, and of the functions that they call."""
+    """Yield the expressions of statements, and of the functions that they call."""
     pending, seen = [*statements], set[str]()
-    for statement in pending:  # which grow
+    for statement in pending:  # grows during the loop
         own = statement.parameters if isinstance(statement, Definition) else ()
         for expression in expressions_of(statement):
             yield _Place(expression, statement.source, own)
@@ -283,8 +289,10 @@ def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
 
 
 def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
-    """The first place of a name: anywhere, or where a book implies a product, after a division or
-    after an exponent's sign.
+    """Return the first place of a name, or None.
+
+    It counts anywhere (``everywhere``), or only where a book implies a product, after a division,
+    or after an exponent's sign.
     """
     found = [node for node in place.expression.nodes if type(node) is Name and node.name == name]
     if everywhere or not found:
@@ -412,8 +420,9 @@ def _asked_variables(
 
 
 def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> dict[Expr, str]:
-    """The leaves that are whole numbers where they stand, or that decide what is computed, each
-    with what it is.
+    """Return leaves without a derivative, each with the reason.
+
+    They are whole numbers where they stand, or they decide what is computed.
     """
     whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
     if scope.graph.addressing and any(node.op is to_int for node in order):
@@ -435,8 +444,9 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
 
 
 def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, Expr]) -> None:
-    """Raise AmbiguousError where a result has one name for two values, so that one of them would be
-    lost.
+    """Raise AmbiguousError where a result has one name for two values.
+
+    One of the values would be lost.
     """
     for name in found:
         if name not in scope.replaced:

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
         _Named | type[np.float64] | type[np.float32] | np.dtype[np.float64] | np.dtype[np.float32]
     )
 
-Mode = Literal["grad", "jacobian", "hessian", "jvp", "hvp"]  # what is computed beside a value
+Mode = Literal["grad", "jacobian", "hessian", "jvp", "hvp"]  # what is computed besides the value
 
 
 def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """A list of names: a string has commas between them."""
+    """Return a list of names, which a string separates by commas."""
     if given is None:
         return None
     listed = given.split(",") if isinstance(given, str) else given
     return tuple(normalize(name.strip()) for name in listed if name.strip())
 
 
-# Is shown a query: its program, what it was lowered to, what it is differentiated by, its record,
-# and its options; of formulas the expression, and their record.
+# Called with each query: its program, its lowered form, the names to differentiate by, its record
+# and its options. For formulas, called with the expression and their record.
 Observer = Callable[..., object]
-LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
+LONG = 4_096  # characters from which on a query is split into terms that share compiled templates
 
 
-POINTS = 16  # usual ones
+POINTS = 16  # usual number of points
 FAIL_ON = ("mismatch", "undetermined", "undefined")
 
 
@@ -54,42 +54,42 @@ class Options:
     formula: bool = True
     latex: bool = False
     timeout: float | None = None
-    claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
-    decide_asserts: bool = False  # hold asserts to the reference, too
+    claims: tuple[ClaimInput, ...] = ()  # on the value and the gradients of each query
+    decide_asserts: bool = False  # whether asserts are held to the reference, too
     convention: str | None = (
-        # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are
-        # numbers
+        # "torch", "jax" or "min-norm": which choice at kinks is right in asserts and in claims that
+        # are numbers.
         None
     )
-    # a box for whose points claims and rules are held
+    # Box over whose points claims and rules are held.
     over: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    everywhere: bool = False  # the values are examples: asserts are about all of them
-    rtol: float | None = None  # of claims that are numbers
+    everywhere: bool = False  # whether values are only examples and asserts are about all values
+    rtol: float | None = None  # relative tolerance of claims that are numbers
     atol: float = 0.0
-    remembering: bool = False  # keep verdicts between runs
-    # decimal digits of value and gradient from the reference, beside the floats
+    remembering: bool = False  # whether verdicts are kept between runs
+    # Decimal digits of value and gradient from the reference, besides the floats.
     precision: int | None = None
-    at: bool = False  # keep the values of the names beside their derivatives
-    # gives the array that takes a large result: name, shape, dtype
+    at: bool = False  # whether records keep the names' values along with the derivatives
+    # Returns the array for a large result, given its name, shape and dtype.
     place: Callable[[str, tuple[int, ...], Any], Any] | None = None
-    # who runs the loops over large arrays: "numpy", "native", or whom a count says
+    # What runs loops over large arrays: "numpy", "native", or what a count favours.
     backend: str = "auto"
-    threads: int | None = None  # that share these, at most; as many as cores, if None
-    # of uncertain names: a number of two, or a matrix over all their entries
+    threads: int | None = None  # most threads for these loops; None for as many as cores
+    # Of uncertain names: one number for two names, or a matrix over all their entries.
     covariances: Sequence[tuple[tuple[str, ...], Any]] = ()
-    # is shown each query when its record is complete, while its graph is there
+    # Called with each query once its record is complete, while its graph exists.
     observer: Observer | None = None
-    state: int = 0  # of random numbers
-    points: int | None = None  # to which names without values are set, or of a plot's table
-    order: int = 1  # of derivatives as formulas
-    # what is differentiated in place of each query, such as an equation's slope
+    state: int = 0  # seed of the random numbers
+    points: int | None = None  # points tried for names without values, or in a plot's table
+    order: int = 1  # order of the derivatives as formulas
+    # Gives what is differentiated in place of each query, such as an equation's slope.
     related: Callable[..., Any] | None = None
-    width: float = 0.01  # of a bound, beyond the true range and relative to it
-    lipschitz: bool = False  # bound the gradient's norms, too
-    why: Sequence[str] = ()  # entries whose stories an explanation tells: ``x[2]``
-    steps: bool = False  # whether it derives derivatives as formulas, rule by rule
-    fail_on: tuple[str, ...] = FAIL_ON  # verdicts
-    dialect: str | None = None  # of programs that show none
+    width: float = 0.01  # how far a bound may exceed the true range, relative to it
+    lipschitz: bool = False  # whether to bound the gradient's norms, too
+    why: Sequence[str] = ()  # entries whose stories an explanation tells, as ``x[2]``
+    steps: bool = False  # whether an explanation derives the formulas rule by rule
+    fail_on: tuple[str, ...] = FAIL_ON  # verdicts that fail a case
+    dialect: str | None = None  # dialect of programs that show none themselves
 
     @property
     def names_asked(self) -> set[str]:
@@ -126,8 +126,9 @@ CHECKING = Options(formula=False, decide_asserts=True, remembering=True)
 
 
 def checking_options(settings: Settings, options: Options = CHECKING) -> Options:
-    """The options by which settings let cases be calculated and judged, or what is usual where they
-    say nothing.
+    """Return the options by which settings have cases calculated and judged.
+
+    Where the settings say nothing, the usual options hold.
     """
     return replace(
         options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,

@@ -1,5 +1,7 @@
-"""``gradcli check --over x=0..1``: what is claimed of a query, or the rules' derivative, held over
-a box; asserts get its ranges.
+"""Claims held over a box: ``gradcli check --over x=0..1``.
+
+The claims of a query are held, or without claims the rules' derivative. Asserts get the ranges of
+the box.
 """
 
 from __future__ import annotations
@@ -31,12 +33,15 @@ if TYPE_CHECKING:
     from gradcli.reference.ranges.region import Region
     from gradcli.reference.ranges.search import Function, Place
 
-_APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
+_APART = 1e-9  # relative difference that floats of one derivative may have, and a wrong one exceeds
 _VERDICTS = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 
 
 def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
-    """An assert without ranges of its own with those of the box; anything else as it is."""
+    """Give the ranges of the box to an assert without ranges of its own.
+
+    Anything else is returned unchanged.
+    """
     if not isinstance(statement, Assertion) or statement.ranges or not over:
         return statement
 
@@ -60,10 +65,9 @@ def hold_over(
     over: Mapping[str, Ends],
     timeout: float | None = None,
 ) -> Check | None:
-    """The verdicts over a box on a query's claims, or without claims on the derivatives of
-    the engine's rules.
+    """Judge a query's claims over a box, or without claims the derivatives of the engine's rules.
 
-    None for a query that has nothing to do with the box.
+    Returns None for a query that has nothing to do with the box.
     """
     root = lowered.value
     leaves = {scope.names[name]: ends for name, ends in over.items()}
@@ -88,7 +92,7 @@ def hold_over(
     with deadline(timeout):
         for claim in claims:
             said = claim.formula
-            if said is None:  # a number, at every point
+            if said is None:  # a number, claimed at every point
                 said = scope.graph.constant(claim.numbers)
             found = subjects.decide(said, None if claim.of == "value" else wrt[claim.of])
             check.claims.append(Claim(claim.of, claim.kind, *found))
@@ -116,8 +120,9 @@ class Subjects:
     region: Region
 
     def decide(self, left: Expr, subject: Expr | None) -> tuple[Verdict, Worst | None, str | None]:
-        """Decide whether a node equals the function, or the reference's derivative of it by a name,
-        all over the box but for kinks.
+        """Decide whether a node equals the function, or the reference's derivative of it by a name.
+
+        It must do so all over the box, except at kinks.
         """
         from gradcli.reference.algebra import Unsupported
         from gradcli.reference.ranges.intervals import Box
@@ -178,7 +183,7 @@ _SAID = {
 def place_notes(
     scope: Scope, function: Function, found: Iterable[Place], names: list[str]
 ) -> Iterator[BoundNote]:
-    """Notes on what is the matter in the box, in the user's words."""
+    """Yield notes on the irregular places in the box, in the user's words."""
     several = [
         place
         for place in found
@@ -199,8 +204,10 @@ def place_notes(
 
 
 def _has_value(scope: Scope, function: Function, place: Place) -> bool:
-    """Tell whether there is a value at a place where a formula has none: in an operation that is
-    defined there, as xlogy(x, x) at 0, or in a branch that is not taken.
+    """Tell whether there is a value at a place where a formula has none.
+
+    The place is in an operation that is defined there, as xlogy(x, x) at 0, or in a branch that is
+    not taken.
     """
     node = function.origins.get(place.cell)
     if node is None or node.op is None:

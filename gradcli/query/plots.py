@@ -31,10 +31,10 @@ from gradcli.report.records import box_text
 # -- The values of a query over two ranges, on grids for pictures and tables.
 
 
-MOST_ENTRIES = 4_000_000  # of a table
-_SIDE, _FINE = 33, 201  # of the grid, in the table and in the picture
+MOST_ENTRIES = 4_000_000  # most entries of a table
+_SIDE, _FINE = 33, 201  # points along a side of the grid: in the table, in the picture
 _LEVELS = 7
-_MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
+_MOST_WORK = 40_000_000  # most operations of a grid that is computed point by point
 
 
 def fill(columns: Columns, side: int, record: PlotRecord) -> None:
@@ -79,21 +79,21 @@ def _refuse_nowhere(record: PlotRecord, values: np.ndarray) -> None:
 
 
 def _grid(columns: Columns, record: PlotRecord, side: int) -> Field:
-    """The field at evenly spaced points."""
+    """Compute the field at evenly spaced points."""
     xs, ys = (evenly(*ends, side) for ends in record.ranges.values())
     found = columns(*map(np.ravel, np.meshgrid(xs, ys)))
     slopes = {name: slope.reshape(side, side) for name, slope in found.slopes.items()}
     return Field(xs, ys, found.values.reshape(side, side), slopes)
 
 
-POINTS = 101  # of a table of one name
-_MOST = 12  # curves
-_WORK = 200_000_000  # operations of a curve
+POINTS = 101  # points in the table of a single name
+_MOST = 12  # most curves
+_WORK = 200_000_000  # most operations for one curve
 _FEWEST, _MOST_POINTS, _MOST_SINGLE = (
     200,
     6_000,
     1_000,
-)  # points of one; single ones are computed one by one
+)  # points of one curve: fewest, most, and most if they are computed one by one
 
 
 def _refuse_ranges(ranges: Mapping[str, Ends]) -> None:
@@ -112,7 +112,7 @@ def _refuse_ranges(ranges: Mapping[str, Ends]) -> None:
 
 
 def plots(script: Script, options: Options) -> Iterator[PlotRecord]:
-    """A record for each query of a program, and for each error.
+    """Return a record for each query of a program, and for each error.
 
     Raises UsageError for ranges that cannot be drawn.
     """
@@ -153,7 +153,7 @@ def _draw(program: Program, lowered: Lowered, record: PlotRecord, options: Optio
 
 
 def _by(program: Program, name: str) -> Expr:
-    """The leaf that another name to differentiate by stands for."""
+    """Return the leaf of a name to differentiate by that has no range."""
     leaf = program.scope.leaves.get(name)
     if leaf is None:
         raise missing(name, program.scope.names, program.scope.mentioned)
@@ -191,8 +191,9 @@ def _curves(columns: Columns, points: int, record: PlotRecord) -> None:
 
 
 def _labels(scope: Scope, root: Expr) -> Iterator[tuple[str, dict[str, float]]]:
-    """Return what tells the entries of a result apart: the values of names of its shape, or their
-    indices.
+    """Yield the label of each entry of a result.
+
+    Entries are told apart by the values of names of the result's shape, or by their indices.
     """
     alike = {
         n: scope.values[x]
@@ -208,8 +209,9 @@ def _labels(scope: Scope, root: Expr) -> Iterator[tuple[str, dict[str, float]]]:
 def _break_curves(
     samples: Samples, entry: int, heights: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Heights with a gap wherever a curve is not drawn through: the value at poles and jumps, the
-    slope at kinks, too.
+    """Return heights with a gap wherever a curve is not drawn through.
+
+    The value has gaps at poles and jumps, the slope at kinks, too.
     """
     xs, found = samples.xs, {}
     for heading, numbers in heights.items():
@@ -221,7 +223,7 @@ def _break_curves(
 
 
 def _clipped_headings(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[str]:
-    """The headings whose heights grow beyond any picture."""
+    """Return the headings whose heights grow beyond any picture."""
     if np.isinf(heights[VALUE]).any() or any(place.kind == "pole" for place in places):
         return {*heights}
     return {
@@ -234,15 +236,16 @@ def _clipped_headings(places: Sequence[Place], heights: Mapping[str, np.ndarray]
 # -- Places where a curve, or a field, is not smooth, in words.
 
 
-_MOST_MARKS = 40  # marks of a curve
-_CELLS = 400  # operations up to which bounds are asked
-_NOTHING = 1e-7  # relative
-_DIGITS = 6  # of heights and slopes in words
+_MOST_MARKS = 40  # most marks shown on a curve
+_CELLS = 400  # most operations for which bounds are sought
+_NOTHING = 1e-7  # relative to the largest number; smaller ones are written as 0
+_DIGITS = 6  # significant digits of heights and slopes in words
 
 
 def regions(columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
-    """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them; none of
-    functions that interval arithmetic does not know.
+    """Return boxes around the places that are not smooth over two ranges, as `gradcli bound`.
+
+    There are none for functions that interval arithmetic does not know.
     """
     present = {name: leaf for name in ranges if (leaf := columns.moving[name]) is not None}
     if not present or columns.work > _CELLS:
@@ -266,7 +269,7 @@ def regions(columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
 
 
 def marks_of(name: str, samples: Samples, entry: int) -> tuple[list[Mark], list[str]]:
-    """The marks of one curve in order, and notes."""
+    """Return the marks of one curve in order, and notes."""
     places, lost = samples.places[entry], ~np.isfinite(samples.values[:, entry])
     at = samples.values[np.searchsorted(samples.xs, [place.at for place in places]), entry]
     marks = [
@@ -293,7 +296,7 @@ def _is_told(places: list[Place], low: float, high: float) -> bool:
 
 
 def _gap(name: str, places: list[Place], low: float, high: float) -> Mark:
-    """The mark of a stretch without a finite value, up to the round numbers at which it ends."""
+    """Mark a stretch without a finite value, up to the round numbers at which it ends."""
     (first, begins), (last, stops) = _edge(places, low, "high"), _edge(places, high, "low")
     where = f"at {name}={_place_text(low)}"
     if low < high:
@@ -302,7 +305,7 @@ def _gap(name: str, places: list[Place], low: float, high: float) -> Mark:
 
 
 def _edge(places: list[Place], end: float, side: str) -> tuple[float, str]:
-    """The round number at which a stretch ends, and whether it is a part of it."""
+    """Return the round number at which a stretch ends, and whether the stretch includes it."""
     for place in places:
         if end in (getattr(place, side), place.at):
             return place.at, "<=" if place.at == end else "<"
@@ -310,7 +313,7 @@ def _edge(places: list[Place], end: float, side: str) -> tuple[float, str]:
 
 
 def _mark(name: str, place: Place, middle: float) -> Mark:
-    """The mark of a place, at which the curve has a height, or NaN."""
+    """Mark a place; ``middle`` is the height of the curve there, or NaN."""
     at = f"at {name}={_place_text(place.at)}"
     heights = place.left, place.right
     (left, right, own), point = _numbers(*heights, middle), math.nan
@@ -335,7 +338,7 @@ def _mark(name: str, place: Place, middle: float) -> Mark:
 
 
 def _place_text(x: float) -> str:
-    """A place with all its digits."""
+    """Write a place with all its digits."""
     return repr(x).removesuffix(".0")
 
 

@@ -40,7 +40,7 @@ class Programs:
         usual: str | None = None,
         deviations: Mapping[str, Any] | None = None,
     ) -> Program:
-        """A program that nothing has run in.
+        """Return a program that nothing has run in.
 
         state   the seed of its random numbers
         load    reads the data files that it names; without one, it may name none
@@ -62,7 +62,7 @@ class Programs:
         return program
 
     def loader(self, folder: Path | None = None) -> Callable[[str], Any]:
-        """Reads data files: those in or below a folder, or any."""
+        """Return a reader of data files: of those in or below a folder, or of any."""
 
         def load(reference: str) -> Any:
             from gradcli.files.arrays import load_array

@@ -1,9 +1,10 @@
-"""Derivatives of what an equation or a curve gives, and of quantities that depend on another: dy/dx
-of ``x^2 + y^2 = 25`` and of ``x = cos(t); y = sin(t)``, and d/dt of ``pi r^2 h`` where r and h
-depend on t.
+"""Derivatives of names that an equation or a curve gives, and of related quantities.
+
+Examples are dy/dx of ``x^2 + y^2 = 25`` and of ``x = cos(t); y = sin(t)``, and d/dt of ``pi r^2 h``
+where r and h depend on t.
 
 Each is an expression of partial derivatives, in the language itself. Its formula is that of the
-derivative by a factor before it, and so it is held to the reference as those are.
+derivative by a factor before it, so that it is held to the reference as other derivatives are.
 """
 
 from __future__ import annotations
@@ -41,13 +42,15 @@ from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"
-_ON_CURVE = 1e-3  # how far the sides of an equation may be apart at a point that was rounded
+_ON_CURVE = 1e-3  # how far apart the sides of an equation may be at a rounded point
 
 
 @dataclass(frozen=True)
 class Implicit:
-    """The slope of a name that an equation gives as a function of the others, -F_x/F_y, or that a
-    curve gives, (dy/dt)/(dx/dt).
+    """Slope of a name that depends on the others.
+
+    It is -F_x/F_y if an equation gives the name as a function of the others, and (dy/dt)/(dx/dt) if
+    a curve gives it.
     """
 
     dependent: str
@@ -87,8 +90,9 @@ class Implicit:
         return _answer(program, statement, asked, record, fill)
 
     def at_points(self, script: Script, options: Options) -> Iterator[Record]:
-        """The value of the name and its slopes where all names have values, for each query; of a
-        curve without one, where the program ends.
+        """Yield the value of the name and its slopes where all names have values, for each query.
+
+        A curve without a query is evaluated where the program ends.
         """
         found, program = False, script.opened
         for statement in with_equations(script, self).statements():
@@ -149,8 +153,9 @@ class Implicit:
     def _slopes(
         self, program: Program, text: str, names: list[str], asked: tuple[str, ...] | None
     ) -> dict[str, tuple[str, str, str]]:
-        """Return, by each name, the slope as text, the name that a curve depends on, and what its
-        derivatives are divided by.
+        """Return for each name the slope as text, the curve's parameter, and the divisor.
+
+        The slope's derivatives are divided by the divisor.
         """
         y, scope = self.dependent, program.scope
         bound = [name for name in scope.names if not scope.names[name].is_leaf]
@@ -240,9 +245,7 @@ def related_of(implicit: str | None, of: str | None) -> Implicit | Rates | None:
 
 
 def with_equations(script: Script, related: object) -> Script:
-    """The script, with statements that may be equations as people write them, where these are
-    related.
-    """
+    """Return the script, whose statements may be equations with one "=" where names are related."""
     if not isinstance(related, (Implicit, Rates)):
         return script
     text = as_equations("".join(script.lines), related.dependent, of=isinstance(related, Rates))
@@ -256,8 +259,10 @@ def _answer(
     record: DerivativeRecord,
     fill: Callable[[str, list[str], _Formulas], None],
 ) -> DerivativeRecord:
-    """Fill a record by an expression as text, an equation being the difference of its sides; its
-    names without values; and what finds formulas. An error becomes the record's.
+    """Fill a record, or fail it with an error.
+
+    ``fill`` takes the expression as text, in which an equation is the difference of its sides; the
+    names without values; and the function that finds formulas.
     """
     try:
         said, record.read_as = _zero_of(program, statement)
@@ -281,7 +286,7 @@ def _answer(
 
 
 def _off_curve(scope: Scope, sides: Expr, y: Expr) -> list[str]:
-    """A warning where the difference of the sides of an equation is not zero."""
+    """Return a warning if the difference of the sides of an equation is not zero."""
     off = float(scope.evaluate(sides))
     if abs(off) <= _ON_CURVE * (1 + abs(scope.evaluate(y))):
         return []
@@ -289,8 +294,9 @@ def _off_curve(scope: Scope, sides: Expr, y: Expr) -> list[str]:
 
 
 def _zero_of(program: Program, statement: Query) -> tuple[str, str | None]:
-    """Return a query's text, an equation as the difference of its sides, and how it was read, where
-    that is not as it stands.
+    """Return a query's text, and how it was read if that is not as it stands.
+
+    An equation becomes the difference of its sides.
     """
     read, own = as_read(statement.expression, program.scope), program.scope.functions
 
@@ -320,8 +326,9 @@ def _names_of(lowered: Lowered) -> list[str]:
 
 
 def _at_statement(error: Exception, statement: Query) -> GradcliError:
-    """An error at the statement: its own place is in a text that nobody wrote. Names that it points
-    at may stand in both.
+    """Return an error at the statement, because its own place is in a text that nobody wrote.
+
+    Names that it points at may stand in both.
     """
     found, span = as_gradcli_error(error), statement.span
     if found.source is not None and found.span is not None:
@@ -333,7 +340,7 @@ def _at_statement(error: Exception, statement: Query) -> GradcliError:
 
 
 def _unused(text: str) -> str:
-    """A name that a text does not have."""
+    """Return a name that does not occur in a text."""
     return next(name for name in map("factor{}".format, range(len(text) + 1)) if name not in text)
 
 

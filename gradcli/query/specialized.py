@@ -1,5 +1,7 @@
-"""Plans of compiled functions for values of given names, shapes and dtypes: a value with gradients,
-a matrix of derivatives, or the product of a Hessian with a vector.
+"""Plans of compiled functions for values of given names, shapes and dtypes.
+
+A plan computes a value with gradients, a matrix of derivatives, or the product of a Hessian with a
+vector.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ from gradcli.query.options import Options
 # what a plan of it takes, in order.
 
 
-_KEPT = 64  # programs whose statements are remembered
-_DRAWN = "random numbers"  # the name of their leaves, which no text can have
+_KEPT = 64  # most programs whose statements are remembered
+_DRAWN = "random numbers"  # name of their leaves, which no text can contain
 _Result = TypeVar("_Result")
 
 
@@ -62,7 +64,10 @@ class Settings(NamedTuple):
 
 @lru_cache(_KEPT)
 def statements_of(expression: str, limits: Limits) -> tuple[Statement, ...]:
-    """The statements of a program that is compiled. Raises a `GradcliError`, for asserts too."""
+    """Return the statements of a program that is compiled.
+
+    Raises a `GradcliError`, for asserts too.
+    """
     found = []
     for statement in statements(text_lines(expression), None, limits):
         if isinstance(statement, GradcliError):
@@ -90,7 +95,7 @@ class Spec(NamedTuple):
     content: bytes | None = None
 
     def example(self) -> np.ndarray:
-        """The value, or an array of zeros in its place, which takes no memory."""
+        """Return the value, or in its place an array of zeros that takes no memory."""
         if self.content is not None:
             return np.ndarray(self.shape, self.dtype, self.content)
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)
@@ -108,9 +113,10 @@ class ValueNeeded(UsageError):
 def with_deciding(
     make: Callable[[tuple[Spec, ...]], _Result], specs: Iterable[Spec], known: Mapping[str, Any]
 ) -> _Result:
-    """The result of ``make`` for values, with the content of those that decide what is computed.
+    """Return the result of ``make`` for values, with the content of those that are needed.
 
-    Raises ValueNeeded for others.
+    The content of a value is needed if it decides what is computed. Raises ValueNeeded if such a
+    value is not known.
     """
     specs = tuple(specs)
     while True:
@@ -127,8 +133,7 @@ def with_deciding(
 
 
 class _Watching(Scope):
-    """A scope that raises ValueNeeded for a name whose value decides what is computed, if there is
-    a shape only.
+    """Scope that raises ValueNeeded if a name decides what is computed and has only a shape.
 
     Random numbers are values that a plan takes.
     """
@@ -178,7 +183,7 @@ class Instance:
         try:
             self.query = query = _last_query(Program(scope), settings)
         finally:
-            if scope.needed_value is not None:  # whatever became of it
+            if scope.needed_value is not None:  # takes precedence over any result or other error
                 raise scope.needed_value
         self.root = root = query.value
         options = Options(wrt=settings.wrt)
@@ -202,14 +207,14 @@ class Instance:
         self.fixed = [scope.values[leaf] for leaf in drawn]
         self.leaves = [scope.leaves[name] for name in self.names] + drawn
         self.whole = any(self.kinds[name].kind in "iu" for name in self.names)
-        # the leaves take the values of names as they are
+        # Leaves take the values of names unchanged.
         self.is_plain = not (self.whole or self.fixed)
         self.dtype = settings.float_dtype
         scope.values.clear()
         scope.outside.clear()
 
     def values(self, bindings: Mapping[str, Any]) -> list[Any]:
-        """The values that the leaves take."""
+        """Return the values that the leaves take."""
         found = [bindings[name] for name in self.names]
         if self.whole:
             found = [
@@ -220,7 +225,7 @@ class Instance:
         return found
 
     def seed(self, shape: tuple[int, ...] | None) -> Expr | None:
-        """The leaf of a seed of a shape; None without one.
+        """Return the leaf of a seed of the given shape, or None without a shape.
 
         Raises ShapeError where the value has another shape, or needs a seed.
         """
@@ -240,11 +245,11 @@ class Instance:
         return self.scope.graph.leaf("seed", shape)
 
     def with_place(self, error: GradcliError) -> GradcliError:
-        """The error with its place in the text."""
+        """Return the error with its place in the text."""
         return locate(error, self.scope, self.query.statement)
 
     def takes(self, *further: str) -> str:
-        """The values that a plan takes, for people."""
+        """Describe for people the values that a plan takes."""
         taken = [
             f"{name} {self.kinds[name]} {self.scope.leaves[name].shape}" for name in self.names
         ]
@@ -270,7 +275,7 @@ def _last_query(program: Program, settings: Settings) -> Lowered:
     return found
 
 
-# the places of names among those that are differentiated by, in the order of results
+# For each result in order: the place of its name among those differentiated by, and the name.
 Order = Sequence[tuple[int, str]]
 
 
@@ -290,13 +295,17 @@ class Specialized:
         raise NotImplementedError
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Any, order: Order) -> Any:
-        """The results of a call; ``out`` are arrays that take gradients, or how a matrix is
-        wanted.
+        """Return the results of a call.
+
+        ``out`` are arrays that take gradients, or the form in which a matrix is wanted.
         """
         raise NotImplementedError
 
     def order(self, names: Iterable[str]) -> Order:
-        """The order of results: that in which a call has names, unless one was asked for."""
+        """Return the order of results.
+
+        It is the order of names in a call, unless an order was asked for.
+        """
         places = {name: place for place, name in enumerate(names)}
         found = list(enumerate(self.wrt))
         if self.settings.wrt is None:
@@ -304,7 +313,7 @@ class Specialized:
         return found
 
     def text(self) -> str:
-        """The program, with what it takes and gives in the order in which it does."""
+        """Describe the program, and in their order the values that it takes and gives."""
         raise NotImplementedError
 
 
@@ -336,7 +345,7 @@ class ValueAndGradients(Specialized):
         except GradcliError as error:
             raise made.with_place(error) from None
         grads = {}
-        for place, name in order:  # in half the time of a comprehension
+        for place, name in order:  # takes half the time of a comprehension
             grads[name] = results[place + 1]
         if out is not None:
             for name, array in out.items():
@@ -346,7 +355,10 @@ class ValueAndGradients(Specialized):
         return results[0], grads
 
     def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
-        """The caller's arrays, where a plan can write straight into them."""
+        """Return the caller's arrays, if a plan can write straight into them.
+
+        Raises UsageError for others.
+        """
         by_names("out", out, "arrays", f'out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}')
         dtype, taken = self.made.dtype, list[Any](values)
         for name, array in out.items():
@@ -373,8 +385,9 @@ class ValueAndGradients(Specialized):
 
 
 class MatrixPlan(Specialized):
-    """The value, and the Jacobian by each name, in blocks by names; compiled in whichever way suits
-    when it is first asked for.
+    """Plan of the value and of the Jacobian by each name, in blocks by names.
+
+    It is compiled in whichever way suits when it is first asked for.
     """
 
     kind = "Jacobian"
@@ -405,8 +418,10 @@ class MatrixPlan(Specialized):
         return Compressed(self.of)
 
     def __call__(self, bindings: Mapping[str, Any], seed: None, out: str, order: Order) -> Any:
-        """The results by name, of arrays or ``sparse`` ones; the ``whole`` matrix, rows and columns
-        in the order of ``wrt``, or ``whole sparse``.
+        """Return the results by name, or the whole matrix.
+
+        ``out`` is empty for arrays, ``sparse`` for sparse arrays, and ``whole`` or ``whole sparse``
+        for the matrix, whose rows and columns are in the order of ``wrt``.
         """
         values = self.made.values(bindings)
         try:
@@ -422,18 +437,18 @@ class MatrixPlan(Specialized):
         return self.of.join(blocks) if out else self.by_names(beside, blocks, order)
 
     def pattern(self) -> Any:
-        """The entries of the matrix that may be other than zero, as a sparse array of truths."""
+        """Return a sparse boolean array of the matrix's entries that may be other than zero."""
         return csr(np.ones(self.of.pattern.columns.size, bool), self.of.pattern)
 
     def patterns(self, order: Order) -> dict[str, Any]:
-        """The patterns of blocks, by name."""
+        """Return the patterns of blocks, by name."""
         found: dict[str, Any] = self.by_names(
             [None] * (1 + len(self.wrt)), self.of.parts(self.pattern()), order
         )[-1]
         return found
 
     def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
-        """The results by name."""
+        """Return the results by name."""
         return beside[0], {name: blocks[place] for place, name in order}
 
     def text(self) -> str:

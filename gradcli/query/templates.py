@@ -1,12 +1,11 @@
-"""The compilation cache: queries of one template by a program that is compiled once, with the
-ordinary way's results to the bit.
+"""Compilation cache for queries of one template, with the ordinary way's results to the bit.
 
-A template is what is left of an expression when its names and numbers are taken out, so that one
-expression is parsed, lowered and compiled for all that differ in these alone. A number is taken out
-where it is a term or a factor. One that may decide what is computed (an exponent, an argument of a
-function) stays, and makes a template of its own. Templates are of arithmetic and of functions that
-work entry by entry. What is not numbers throughout, what has no template, and what is not finite is
-left to the ordinary way, which has the words for it.
+A template is what is left of an expression when its names and numbers are taken out. One expression
+is parsed, lowered and compiled for all expressions that differ in names and numbers alone. A number
+is taken out where it is a term or a factor. A number that may decide what is computed (an exponent,
+an argument of a function) stays, and makes a template of its own. Templates are of arithmetic and
+of functions that work entry by entry. An expression is left to the ordinary way, which has the
+words for it, if it is not of numbers throughout, has no template, or is not finite.
 """
 
 from __future__ import annotations
@@ -44,8 +43,9 @@ from gradcli.report.records import Record
 
 
 class Number(NamedTuple):
-    """The meaning of a name: a number, whether it is whole, and its rank among those that the
-    gradient is by (or none).
+    """Meaning of a name: a number, whether it is whole, and its rank.
+
+    The rank is among the names that the gradient is by; other names have none.
     """
 
     value: float
@@ -75,8 +75,9 @@ def of_scope(scope: Scope, options: Options) -> Lookup:
 
 
 def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) -> Lookup:
-    """Return what names stand for in a record's arrays; those that are looked up are noted as
-    mentioned.
+    """Return the meanings of names in a record's arrays.
+
+    Names that are looked up are noted as mentioned.
     """
     ranks = dict(zip(values, range(len(values)), strict=True))
 
@@ -104,22 +105,22 @@ def _number_named(name: str) -> Number | None:
 
 # -- Texts in pieces ------------------------------------------------------------------------------
 
-_WORD = re.compile(WORD)  # a text is cut at its words in a seventh of the time that its tokens take
+_WORD = re.compile(WORD)  # cutting a text at its words takes a seventh of the time of its tokens
 
 
 def pieces(text: str) -> tuple[tuple[str, ...], list[str]]:
-    """A text without comments, taken apart at its names and numbers."""
+    """Split a text without comments at its names and numbers."""
     parts = _WORD.split(text)
     return tuple(parts[::2]), parts[1::2]
 
 
 def text_of_pieces(between: Sequence[str], words: Sequence[str]) -> str:
-    """A text from its pieces."""
+    """Join a text from its pieces."""
     return "".join([part for pair in zip(between, (*words, ""), strict=True) for part in pair])
 
 
 def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
-    """The terms of a sum, in pieces; each with whether it is subtracted."""
+    """Yield the terms of a sum in pieces, each with whether it is subtracted."""
     between, words = pieces(text)
     cut_at = cache(_cut)
     start, negative, before = 0, False, between[0]
@@ -133,8 +134,9 @@ def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
 
 
 def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
-    """Return how deep in brackets one is after a gap between words, and the first sign in it that
-    adds or subtracts a term.
+    """Return the depth of brackets after a gap between words, and the first sign of a term in it.
+
+    The sign adds or subtracts a term.
     """
     cut = None
     previous = ""
@@ -149,9 +151,9 @@ def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
 
 # -- Templates ------------------------------------------------------------------------------------
 
-_MOST = 2_048  # families that are remembered, and templates, which may be compiled
-_OFTEN_READ = 3  # meetings of a template, after the first, from which on it is worth compiling
-_ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
+_MOST = 2_048  # most families that are remembered, and most templates, which may be compiled
+_OFTEN_READ = 3  # meetings of a template, after the first, from which compiling it pays
+_ZERO = -(1 << 30)  # in a pattern: an integer zero, which stays because it has no sign to change
 
 Program = Callable[[Sequence[float]], Any]  # value and derivatives; None if one is not finite
 
@@ -184,13 +186,14 @@ class Family(NamedTuple):
     taken: dict[int, int]
     deciding: set[int]
     callees: set[str]
-    templates: dict[tuple[str, ...], Template]  # by the numbers that stay
+    templates: dict[tuple[str, ...], Template]  # keyed by the numbers that stay
 
 
 @lru_cache(_MOST)
 def _constant(word: str) -> int | str:
-    """Return what makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are
-    one.
+    """Return a key that is equal for numbers that are the same constant of a graph.
+
+    The numbers 2 and 2.0 are two constants, 2.5 and 2.50 are one.
     """
     return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
 
@@ -198,13 +201,13 @@ def _constant(word: str) -> int | str:
 def _family(
     between: Sequence[str], words: Sequence[str], pattern: Sequence[int], limits: Limits
 ) -> Family | None:
-    if "" in between[1:-1]:  # a number right before a name: what they mean together depends on them
+    if "" in between[1:-1]:  # a number right before a name: their meaning depends on both
         return None
     try:
         expression = parse_expression(Source(text_of_pieces(between, words)), limits.length)
     except GradcliError:
         return None
-    # what stands side by side depends on the words, and the ordinary way shows how it was read
+    # How juxtaposition is read depends on the words, and the ordinary way reports the reading.
     if expression.implied:
         return None
     open_, called = _open(expression)
@@ -216,7 +219,7 @@ def _family(
     if open_ is None or len(atoms) != len(words):
         return None
     taken: dict[int, int] = {}
-    staying = {_ZERO}  # one constant either stays everywhere or nowhere: equal parts are one node
+    staying = {_ZERO}  # a constant stays everywhere or nowhere, because equal parts are one node
     deciding = set()
     for place, (atom, word, slot) in enumerate(zip(atoms, words, pattern, strict=True)):
         if isinstance(atom, Name):
@@ -239,9 +242,9 @@ _SIGNS = frozenset(("+", "-", "*", "/", "**"))
 
 
 def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
-    """The nodes where a number decides nothing but a value, and the names of functions.
+    """Return the nodes where a number decides nothing but a value, and the names of functions.
 
-    None for the former if not all is made of arithmetic and functions.
+    The former is None if not all is made of arithmetic and functions.
     """
     called = {
         node.callee
@@ -274,8 +277,9 @@ def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
 
 
 class _Valueless(Scope):
-    """A scope whose names have no values: what would ask for one is no matter of a template
-    alone.
+    """Scope whose names have no values.
+
+    An expression that asks for a value does not depend on its template alone.
     """
 
     def evaluate(self, node: Expr) -> Any:
@@ -312,7 +316,7 @@ def compile_template(template: Template, names: int, numbers: int, limits: Limit
         )
         or any(node.is_constant and node.shape for node in order)
         or {node for node in order if node.is_leaf} != {*leaves}
-        # where nothing is differentiated, there is something to say
+        # Where nothing is differentiated, the ordinary way has something to report.
         or not useful_nodes(order).issuperset(leaves[:names])
     ):
         return
@@ -321,12 +325,13 @@ def compile_template(template: Template, names: int, numbers: int, limits: Limit
 
 
 def straight_line(root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> Program:
-    """The value of a root, which is a number, and its derivatives, as a function of the values of
-    these and of other leaves.
+    """Return a root's value and its derivatives as a function of the values of leaves.
+
+    The root is a number. The leaves are ``wrt``, which the derivatives are by, and ``others``.
     """
     found = backward(reachable([root]), {root: ones_like(root)}, wrt, itself)
     results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
-    # where all is finite, a cotangent times a partial is a product like any other
+    # Where everything is finite, a cotangent times a partial is an ordinary product.
     roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
     steps = [node for node in reachable(roots) if node.op is not None]
     writer = Writer(roots, steps, "float64", checked=False, exact=True)
@@ -351,7 +356,7 @@ def straight_line(root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> Pr
 _ROWS, _FIRST = (
     16,
     32,
-)  # terms of a template that are worth its compilation, and templates at the beginning
+)  # terms per template from which compiling pays, and templates allowed at the start
 
 
 class CompilationCache:
@@ -359,12 +364,12 @@ class CompilationCache:
 
     def __init__(self, limits: Limits, precision: str) -> None:
         self.limits, self.precision = limits, precision
-        self.mentioned: set[str] = set()  # by the last record's expression
+        self.mentioned: set[str] = set()  # names in the last record's expression
         self._families: dict[Any, Family | None] = {}
-        self._met: set[Any] = set()  # families, and templates of these
+        self._met: set[Any] = set()  # families met so far, and templates of these
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
-        """The record of a query in a program. None if it is for the ordinary way."""
+        """Return the record of a query in a program, or None if it is for the ordinary way."""
         if any(name not in scope.names for name in options.freeze):
             return None
         taken = ChainMap(scope.functions, scope.objects, scope.names)
@@ -375,7 +380,7 @@ class CompilationCache:
     def in_record(
         self, values: Mapping[str, Any], source: Source, options: Options, id: Any
     ) -> Record | None:
-        """The record of a query with names for arrays. None if it is for the ordinary way."""
+        """Return the record of a query with arrays by names, or None for the ordinary way."""
         if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
             return None
         self.mentioned = set()
@@ -399,7 +404,7 @@ class CompilationCache:
             found = self._sum(
                 terms(text) if long else [(False, *pieces(text))], lookup, taken, at_once=long
             )
-        except GradcliError:  # the ordinary way says where
+        except GradcliError:  # the ordinary way reports the place
             return None
         if found is None:
             return None
@@ -423,13 +428,12 @@ class CompilationCache:
         *,
         at_once: bool,
     ) -> tuple[Any, dict[str, Any]] | None:
-        """The value of terms that are added in their order, and its gradient, by names in the order
-        of their ranks.
+        """Add terms in their order; return the sum and its gradient, by names in order of ranks.
 
-        None if there is none, and for what the ordinary way is to do: that is so, too, where terms
-        are of so many templates that it takes no longer.
+        Returns None if there is none, or if the ordinary way has to do it. That is so, too, where
+        terms are of so many templates that the ordinary way takes no longer.
         """
-        zero = -0.0  # which leaves the sign of another one as it is
+        zero = -0.0  # adding another zero to it keeps that one's sign
         value, nodes, slopes = zero, 0, defaultdict[str, float](lambda: zero)
         templates = set[Template]()
         for place, (negative, between, words) in enumerate(parts):
@@ -449,7 +453,7 @@ class CompilationCache:
             if results is None:
                 return None
             templates.add(template)
-            nodes += template.nodes + 2  # what adds
+            nodes += template.nodes + 2  # plus the nodes that add it
             if nodes > self.limits.nodes or len(templates) * _ROWS > place + _FIRST * _ROWS:
                 return None
             sign = -1.0 if negative else 1.0
@@ -468,11 +472,12 @@ class CompilationCache:
     def _read(
         self, between: tuple[str, ...], words: Sequence[str], taken: Container[str], at_once: bool
     ) -> tuple[Template, set[int], list[str], list[float]] | None:
-        """An expression in pieces as its template, with the places of names that may decide what is
-        computed, the names and the numbers.
+        """Return the template of an expression in pieces, deciding places, names and numbers.
 
-        None where it has no template, or its functions are others here, and (but ``at_once``) where
-        it has not been met often.
+        Deciding places are those of names that may decide what is computed.
+
+        Returns None if there is no template, if its functions have another meaning here, or (unless
+        ``at_once``) if it has not been met often.
         """
         names: dict[str, int] = {}
         numbers: dict[int | str, int] = {}

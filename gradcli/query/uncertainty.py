@@ -1,10 +1,9 @@
-"""Standard deviations of names carried into a result: by first order, and what second order would
-change of it.
+"""Standard deviations of names, propagated into a result to first and second order.
 
-Every uncertain name counts, whatever the gradient is asked for: the variance is that of the slopes
-times what deviates, names being independent unless covariances are given. Second order is that of
-normal distributions: half the trace of the Hessian times the covariance is the bias, half the trace
-of the square of that is added to the variance.
+Every uncertain name counts, whatever the gradient is asked for. The variance is that of the slopes
+times the deviations; names are independent unless covariances are given. Second order assumes
+normal distributions: half the trace of the Hessian times the covariance is the bias, and half the
+trace of the square of that is added to the variance.
 """
 
 from __future__ import annotations
@@ -28,12 +27,13 @@ from gradcli.query.derivatives import hessian, jacobian
 from gradcli.query.matrices import slices_of
 from gradcli.report.records import JointCovariance, Record, Uncertainty
 
-# of the largest entry: what rounding leaves of symmetry, and of a smallest eigenvalue of 0
+# Relative to the largest entry: the asymmetry that rounding may leave, and the size it may leave of
+# a smallest eigenvalue of 0.
 _CLOSE = 1e-9
 _ROUNDING = 8 * np.finfo(float).eps
-_FEW = 32  # entries of names up to which second order is looked at
-_MOST_RESULTS, _LONGEST = 8, 20  # numbers whose covariances are told, and characters of each
-_MATTERS = 0.05  # of the standard deviation, from which on a note says so
+_FEW = 32  # most entries of names for which second order is examined
+_MOST_RESULTS, _LONGEST = 8, 20  # most numbers with covariances shown; characters of each label
+_MATTERS = 0.05  # share of the standard deviation from which on a note is written
 
 
 def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
@@ -53,9 +53,9 @@ def propagate(
     record: Record,
     given: Sequence[tuple[tuple[str, ...], Any]] = (),
 ) -> Uncertainty | None:
-    """The standard deviation of a query's value; None where no name in it has one.
+    """Return the standard deviation of a query's value, or None if no name in it has one.
 
-    given  covariances of names
+    ``given`` are covariances of names.
     """
     present = {node.payload.name: node for node in order if node.is_leaf and node.kind == "float"}
     named = {name for names, _ in given for name in names}
@@ -88,8 +88,9 @@ def propagate(
 def _joint_covariance(
     propagation: Propagation, record: Record, given: Sequence[tuple[tuple[str, ...], Any]]
 ) -> JointCovariance | None:
-    """The covariances of the entries of a result and of those before it in its program, while they
-    are few.
+    """Return the covariances of a result's entries and of earlier ones, while they are few.
+
+    Earlier entries are those of the results before it in its program.
     """
     scope, known = propagation.scope, propagation.scope.uncertain
     if scope.replaced or len(propagation.slopes) + len(known) > _MOST_RESULTS:
@@ -110,9 +111,9 @@ def _joint_covariance(
 def covariance_matrix(
     scope: Scope, leaves: Mapping[str, Expr], given: Sequence[tuple[tuple[str, ...], Any]]
 ) -> np.ndarray:
-    """The covariances of all entries, names in the order of ``leaves``.
+    """Return the covariances of all entries, with names in the order of ``leaves``.
 
-    Raises UsageError or ShapeError for what is no covariance.
+    Raises UsageError or ShapeError for numbers that are not covariances.
     """
     places = dict(zip(leaves, slices_of(leaves.values()), strict=True))
     spreads = [
@@ -186,8 +187,9 @@ class Propagation:
         )
 
     def first_order(self) -> Uncertainty:
-        """Slopes times covariances times slopes, for each entry of the result: what each name has
-        in it, and what each pair.
+        """Multiply slopes by covariances by slopes, for each entry of the result.
+
+        The result has the share of each name and that of each pair.
         """
 
         def part(a: str, b: str) -> Any:
@@ -221,10 +223,11 @@ class Propagation:
         return Uncertainty(std, alone, together)
 
     def second_order(self, found: Uncertainty) -> np.ndarray:
-        """Say what the second derivatives change, and give by how much they bend the result a
-        standard deviation aside, for each entry.
+        """Record what the second derivatives change, and return how they bend each entry.
 
-        Nothing is said, and nothing bends, where there are none.
+        The bend is the shift of the result, by second order, where an entry is one standard
+        deviation aside. Nothing is recorded, and nothing bends, where there are no second
+        derivatives.
         """
         none, variances = np.zeros(len(self.covariances)), np.diag(self.covariances)
         try:
@@ -261,8 +264,9 @@ class Propagation:
         return np.asarray(np.diag(whole) * variances / 2)
 
     def compare(self, found: Uncertainty, bends: np.ndarray, values: np.ndarray) -> None:
-        """Say where the result, one standard deviation aside, is not what its slope says: kinks,
-        ends of the domain.
+        """Note where the result, one standard deviation aside, is not what its slope predicts.
+
+        Reasons are kinks, strong bends and ends of the domain.
         """
         spreads = np.sqrt(np.diag(self.covariances))
         for name, x in self.leaves.items():
@@ -279,7 +283,7 @@ class Propagation:
                 sizes = np.max(np.abs([slopes, low - values, high - values]), axis=0)
                 rounding = np.abs(values) + np.abs(self.slopes[:, k] * here.flat[i])
                 off = np.maximum(np.abs(odd), np.abs(even)) - _ROUNDING * rounding
-                fits = (off <= 0.2 * sizes) & np.isfinite(sizes)  # which NaN does not
+                fits = (off <= 0.2 * sizes) & np.isfinite(sizes)  # false for NaN
                 for j in np.flatnonzero(~fits)[:1]:
                     found.notes.append(
                         f"linear propagation fails for {place}: a standard deviation aside the "
@@ -288,7 +292,7 @@ class Propagation:
                     )
 
     def _values(self, x: Expr, here: np.ndarray, i: int, step: float) -> np.ndarray:
-        """The result with one entry moved; NaN where there is none."""
+        """Return the result with one entry moved, or NaN if there is none."""
         moved = here.copy()
         moved.flat[i] += step
         try:

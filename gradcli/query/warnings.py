@@ -1,5 +1,7 @@
-"""Warnings of a query: where a value became infinite or NaN, here or in PyTorch, and why entries
-of a gradient are zero or do not exist.
+"""Warnings of a query about infinite, undefined and zero results.
+
+They say where a value became infinite or NaN, here or in PyTorch, and why entries of a gradient are
+zero or do not exist.
 """
 
 from __future__ import annotations
@@ -23,13 +25,14 @@ from gradcli.ops.elementwise.exponential import pow_
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 
-_TOLD = 3  # operations that are named
-_STRETCH = 1 << 17  # entries that are looked at together
+_TOLD = 3  # most operations named in a warning
+_STRETCH = 1 << 17  # entries that are examined at a time
 
 
 def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
-    """Warnings that say where a value first became infinite or NaN: the operations that the result
-    has it from.
+    """Return warnings that say where a value first became infinite or NaN.
+
+    They name the operations that the result has it from.
     """
     if order[-1].kind != "float" or _finite(values[order[-1]]):
         return []
@@ -62,7 +65,7 @@ def _passes(node: Expr, operand: Expr, values: Values) -> bool:
         return False
     if node.op is None or not node.op.selects or not node.op.elementwise:
         return True
-    chosen = values[node]  # a constant nobody gave: so the function is defined there
+    chosen = values[node]  # a chosen constant was given by nobody: the function is defined there
     same = (value == chosen) | np.isnan(value) & np.isnan(chosen)
     return not operand.is_constant and bool(np.any(same & ~np.isfinite(chosen)))
 
@@ -85,8 +88,9 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
 
 
 def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
-    """The two numbers between which an operator stands, as in ``: 0.0/0.0``; and how to write a
-    real root.
+    """Return the two numbers between which an operator stands, as in ``: 0.0/0.0``.
+
+    A second text says how to write a real root.
     """
     assert node.op is not None
     sign = node.op.sign
@@ -104,7 +108,10 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
 
 
 def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
-    """The same of large arrays, of whose intermediate values only those that are given are kept."""
+    """Return warnings that say where a value of large arrays is infinite or NaN.
+
+    Of values of the graph only those of the leaves are kept.
+    """
     for leaf in order:
         place = (
             first_nonfinite(scope.values[leaf]) if leaf.is_leaf and leaf.kind == "float" else None
@@ -125,8 +132,9 @@ def has_nan(value: Any) -> bool:
 
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
-    """The index of the first entry that is infinite or NaN, without an array of truths beside the
-    value.
+    """Return the index of the first entry that is infinite or NaN.
+
+    No boolean array of the value's size is made.
     """
     flat = np.ravel(value)
     for start in range(0, flat.size, _STRETCH):
@@ -159,8 +167,9 @@ def nan_in_pytorch(
     values: Values,
     order: Sequence[Expr],
 ) -> list[str]:
-    """Warnings of entries that are finite here, though a product of zero and infinity makes them
-    NaN in PyTorch and in JAX.
+    """Return warnings of entries that are finite here, but NaN in PyTorch and in JAX.
+
+    There a product of zero and infinity makes them NaN.
     """
     told = []
     library = "JAX" if record.dialect == JAX else "PyTorch"
@@ -180,7 +189,7 @@ def nan_in_pytorch(
 def _as_pytorch(
     order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
 ) -> tuple[Any, list[Expr]]:
-    """The adjoint of x with the products of IEEE, and the nodes that make NaN on the way."""
+    """Return the adjoint of x with IEEE products, and the nodes that make NaN on the way."""
     needed, made = grad_nodes(order, {x}), list[Expr]()
     adjoints: dict[Expr, Any] = {}
 
@@ -189,7 +198,7 @@ def _as_pytorch(
         wanted = tuple([operand in needed for operand in node.operands])
         if node.op is None or True not in wanted:
             return ()
-        if node.op.kind == "flat":  # to which PyTorch passes zeros
+        if node.op.kind == "flat":  # PyTorch passes zeros back through flat operations
             return [cotangent * 0.0 if want else None for want in wanted]
         of = [None if each is None else values[each] for each in (node, *node.operands)]
         parts = contributions(node, wanted, cotangent, of, scale)
@@ -213,11 +222,10 @@ def remarks(
     options: Options,
     zero: Collection[str],
 ) -> tuple[list[str], dict[str, str]]:
-    """Warnings about the names whose entries are zero, or lack a part, as nothing is differentiated
-    where they stand.
+    """Return warnings about names whose entries are zero, or lack a part.
 
-    The second result has those among them of names that have no other place: there is nothing to be
-    right or wrong.
+    Nothing is differentiated at the places where these names stand. The second result has those of
+    them that stand nowhere else: no entry can be right or wrong.
 
     zero   the names whose entries are zero
     """
@@ -243,7 +251,7 @@ def remarks(
 
 
 def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
-    """The conversion through which alone a result depends on a name, as it is written."""
+    """Return the only conversion through which a result depends on a name, as it is written."""
     return (
         next(
             (
@@ -268,9 +276,7 @@ def _has_exponent(node: Expr) -> bool:
 
 
 def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
-    """Return names with entries that are no numbers, where they are exponents of negative bases,
-    each with what is to be said of it.
-    """
+    """Return names with entries that are exponents of negative bases, with what to report."""
     powers = [node for node in order if _has_exponent(node)]
     values = forward([node.operand for node in powers], scope.values, scope.precision)
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]

@@ -26,23 +26,22 @@ class Unsupported(Exception):
     """A source of truth does not cover this; another has to decide."""
 
 
-# What a source of truth raises that has no value.
+# What a source of truth raises where it has no value.
 NO_VALUE = (GradcliError, Unsupported, ValueError, ArithmeticError)
-# Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to
-# compute with.
+# Binary exponents beyond which a number counts as infinite (or as zero): far outside the floats'
+# range, and cheap to compute with.
 _LARGEST = 1 << 18
-_GUARD = 15  # digits that rounding may take from an iteration
+_GUARD = 15  # digits that rounding may cost an iteration
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
 
 
 class Algebra:
-    """Scalars as references of structural operations ask for them, and the precision of the
-    program.
+    """Scalars as references of structural operations need them, and the program's precision.
 
     overflows   whether a reference keeps what it computes small: not where scalars are functions,
-                of which any formula will do
-    splits      whether numbers differ that the program's precision does not tell apart: beside a
+                for which any formula will do
+    splits      whether numbers differ that the program's precision does not tell apart: near a
                 point, for limits
     """
 
@@ -54,11 +53,11 @@ class Algebra:
         self.zero, self.one, self.inf, self.nan = m.zero, m.one, m.inf, m.nan
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Scalar) -> Scalar:
-        """An elementwise operation on scalars."""
+        """Apply an elementwise operation to scalars."""
         raise NotImplementedError
 
     def plain(self, x: Scalar) -> Any:
-        """The value of a scalar without its history."""
+        """Return the value of a scalar without its history."""
         return x
 
     @staticmethod
@@ -89,19 +88,20 @@ class Algebra:
         return self.m.sign(self.plain(x))
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
-        """The largest ("max") or smallest of some scalars; NaN if one is."""
+        """Return the largest ("max") or smallest of some scalars, or NaN if one of them is NaN."""
         for x in row:
             if (value := self.plain(x)) != value:
                 return x
         return (max if which == "max" else min)(row, key=self.plain)
 
     def tied(self, name: str, row: Sequence[Scalar]) -> None:
-        """The operation of this name has chosen among scalars that are equal: a kink, which a tape
-        notes.
+        """Note that the operation of this name has chosen among equal scalars.
+
+        It is a kink, which a tape notes.
         """
 
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        """A function of whole matrices, where the context has it; else None.
+        """Apply a function of whole matrices, or return None if the context does not have it.
 
         "product", "solution" (of equations), "determinant", "exponential", "eigensystem" (of a
         symmetric matrix: values and vectors)
@@ -109,16 +109,17 @@ class Algebra:
         return None
 
     def note_approximation(self, name: str) -> None:
-        """An iteration has not ended, but stops where nothing changes any more: its result is no
-        enclosure.
+        """Note that the result of an iteration is not an enclosure.
+
+        The iteration has not ended, but stops where nothing changes any more.
         """
         getattr(self.m, "uncertified", set[str]()).add(name)
 
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
-        """An elementwise operation on arrays of scalars, broadcasting."""
+        """Apply an elementwise operation to arrays of scalars, with broadcasting."""
         if all(
             a is None or (isinstance(a, np.ndarray) and not a.ndim) for a in arrays
-        ):  # single numbers, of which long texts are made
+        ):  # single numbers, of which long programs consist
             return np.array(
                 self.scalar(op, static, *[None if a is None else a[()] for a in arrays]),
                 dtype=object,
@@ -161,8 +162,9 @@ class Algebra:
 
 
 def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -> Any:
-    """A function's real value: NaN where it is complex or has a pole, infinity for a division by
-    zero.
+    """Return a function's real value.
+
+    It is NaN where the value is complex or has a pole, and infinity for a division by zero.
     """
     try:
         value = function(m, *arguments, **static)
@@ -174,7 +176,7 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
     except TypeError:
         if all(m.isfinite(a) for a in arguments if isinstance(a, m.mpf)):
             raise
-        return m.nan  # some of mpmath's functions take no infinities
+        return m.nan  # some mpmath functions do not accept infinities
     except getattr(m, "NoConvergence", ()):
         raise Unsupported(
             f"its series does not converge at {', '.join(m.nstr(a, 6) for a in arguments)}"
@@ -183,8 +185,9 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
 
 
 def settle(m: Any, value: Any) -> Any:
-    """A result as a real number of moderate size: NaN for complex ones, zero or infinity far
-    outside the floats.
+    """Return a result as a real number of moderate size.
+
+    It is NaN for complex numbers, and zero or infinity far outside the floats.
     """
     if isinstance(value, m.mpc):
         value = value.real if value.imag == 0 else m.nan
@@ -194,9 +197,9 @@ def settle(m: Any, value: Any) -> Any:
 
 
 def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
-    """An elementwise operation on plain numbers, by its reference."""
-    # mpmath's functions do not all let a NaN through; operations that choose, or may ignore an
-    # operand, see it
+    """Apply an elementwise operation to plain numbers, by its reference."""
+    # Not all of mpmath's functions let a NaN through. Operations that choose among operands, or may
+    # ignore one, are given the NaN.
     if op.result not in ("bool", "same") and op.algebra != "chain":
         for x in arguments:
             if x is not None and x != x:
@@ -205,8 +208,10 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
 
 
 def surely_zero(x: Any) -> bool:
-    """Return whether a number is zero: of an enclosure, whether it holds nothing else, and of what
-    varies, whether it is so everywhere.
+    """Return whether a number is surely zero.
+
+    For an enclosure, that is whether it holds nothing else; for a scalar that varies, whether it is
+    zero everywhere.
     """
     known = getattr(x, "is_zero", None)
     return bool(x == 0 if known is None else known)
@@ -223,8 +228,9 @@ class Numbers(Algebra):
 
 
 def matrices_of(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
-    """A function of whole matrices of plain scalars: an enclosure, or what mpmath makes of a matrix
-    by iterations.
+    """Apply a function of whole matrices of plain scalars.
+
+    The result is an enclosure, or what mpmath computes of a matrix by iterations.
     """
     enclosed = getattr(m, "matrices", None)
     if enclosed is not None:
@@ -246,9 +252,9 @@ class Step:
     name: str
 
     def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The arguments that the derivative by one of them depends on."""
+        """Return the arguments that the derivative by one of them depends on."""
         return arguments
 
     def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        """The derivative by one argument, of plain numbers or of scalars that are traced."""
+        """Return the derivative by one argument, of plain numbers or of traced scalars."""
         raise NotImplementedError(f"{self.name} is differentiated as a whole")

@@ -24,14 +24,14 @@ from gradcli.reference.contexts import Undecidable, context
 
 
 def operand(x: Any) -> arb | None:
-    """A number that arithmetic takes beside balls, exactly; None for anything else."""
+    """Convert exactly a number that arithmetic with balls takes; return None for anything else."""
     kind = type(x)
     if kind is Ball:
         ball: arb = x.ball
         return ball
     if kind is int or kind is bool or kind is float:
         return arb(x)
-    item = getattr(x, "item", None)  # NumPy's scalars
+    item = getattr(x, "item", None)  # a NumPy scalar
     if item is not None and getattr(x, "ndim", 1) == 0:
         return operand(item())
     parts = getattr(x, "_mpf_", None)
@@ -82,8 +82,9 @@ def power(x: arb, y: arb) -> arb:
 
 
 def check_finite(result: arb, given: Iterable[arb]) -> arb:
-    """A result; one that is not finite because of balls that may reach out of a domain asks for
-    more digits.
+    """Return a result if it is certain, and else raise Undecidable to ask for more digits.
+
+    A result that is not finite is uncertain if balls may reach out of a domain.
     """
     is_certain = result is NAN or result is INF or result is MINUS_INF or result.is_finite()
     if not is_certain and any(not x.is_exact() and x.is_finite() for x in given):
@@ -92,7 +93,10 @@ def check_finite(result: arb, given: Iterable[arb]) -> arb:
 
 
 def whole(x: arb, rounded: Callable[[arb], arb]) -> arb:
-    """A whole number beside x, if it is certain which."""
+    """Round x to a whole number.
+
+    Raises Undecidable if it is not certain which number that is.
+    """
     found = rounded(x)
     if not found.is_exact():
         raise Undecidable
@@ -175,7 +179,7 @@ class Ball:
         return self != 0
 
     def __int__(self) -> int:
-        """The whole number towards zero."""
+        """Round towards zero to a whole number."""
         if not self.ball.is_finite():
             raise ValueError("not a finite number")
         size: Any = whole(abs(self.ball), arb.floor).unique_fmpz()
@@ -204,25 +208,28 @@ def ball_of(ball: arb) -> Ball:
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends
-_FAR = 100_000  # the binary exponent from which on they are powers of ten
+_FAR = 100_000  # binary exponent from which on the ends are shown as powers of ten
 _NEAREST, _FARTHEST = arb(2) ** -_FAR, arb(2) ** _FAR
 
 
 def ends(x: Ball) -> tuple[str, str]:
-    """The ends of an enclosure as decimals, rounded outwards."""
+    """Return the ends of an enclosure as decimals, rounded outwards."""
     with flint.ctx.workprec(2 * (flint.ctx.prec + 4 * _SHOWN)):
         return _decimal(x.ball.lower(), -1), _decimal(x.ball.upper(), 1)
 
 
 def width(balls: Iterable[Ball]) -> int | None:
-    """A power of ten that is not below the width of any enclosure; None where all are exact."""
+    """Return an exponent of ten whose power is not below the width of any enclosure.
+
+    It is None if all enclosures are exact.
+    """
     radii = [ball.ball.rad().man_exp() for ball in balls if not ball.ball.is_exact()]
     sizes = [int(exponent) + int(mantissa).bit_length() + 1 for mantissa, exponent in radii]
     return math.ceil(min(max(-_FAR, *sizes), _FAR) * math.log10(2)) if sizes else None
 
 
 def _decimal(x: arb, sign: int) -> str:
-    """An exact number rounded to so many digits, up (1) or down (-1)."""
+    """Round an exact number to ``_SHOWN`` digits, up (1) or down (-1)."""
     if not x.is_finite():
         return repr(as_float(x))
     if not x.is_zero() and not _NEAREST < abs(x) < _FARTHEST:
@@ -243,24 +250,25 @@ INF, MINUS_INF, NAN = (
     arb(float("inf")),
     arb(float("-inf")),
     arb(float("nan")),
-)  # as results: certain
+)  # as results, these are certain
 _UNKNOWN = arb(float("nan"))
 _FURTHER = (
     64,
     320,
     1200,
     4800,
-)  # bits more, at which a result of exact numbers is computed anew if it is too wide
+)  # extra bits, tried in turn where the result of exact numbers is too wide
 _ENOUGH = 12  # bits of the working precision that a result may lack
-_HUGE = arb(2) ** 18  # from which on what FLINT finds too large for its exponents is infinite
+_HUGE = arb(2) ** 18  # argument from which on a result that overflows FLINT's exponents is infinite
 
 
 def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
-    """A function's value: what is not finite is certain if it is one of the three numbers above.
+    """Return a function's value.
 
-    Raises ZeroDivisionError at some poles.
+    A value that is not finite is certain if it is one of the three numbers above. Raises
+    ZeroDivisionError at some poles.
     """
-    # without the error of a difference from it
+    # An exact infinity, without the error of a difference from it.
     given = tuple((INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given)
     found = sharpen(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
     if found.is_finite():
@@ -282,8 +290,9 @@ def _by_mpmath(name: str, *given: arb) -> arb:
 
 @lru_cache(1_000)
 def _at_an_edge(name: str, bits: int, *numbers: float) -> arb:
-    """mpmath's value: NaN for what is not real, and unknown where mpmath has not a limit, but
-    computes.
+    """Return mpmath's value.
+
+    It is NaN for what is not real, and unknown where mpmath computes a number but has no limit.
     """
     m = _context()
     with m.workprec(bits):
@@ -305,8 +314,9 @@ def _context() -> Any:
 
 
 def sharpen(function: Callable[..., arb], given: Sequence[arb]) -> arb:
-    """A function's value; of exact numbers at more digits, where cancellation or large arguments
-    have cost those at work.
+    """Return a function's value, for exact numbers at more digits where digits are lost.
+
+    Cancellation or large arguments may have cost digits at the working precision.
     """
     bits = flint.ctx.prec
     found = function(*given)
@@ -347,7 +357,8 @@ def _real(name: str, method: str = "", low: str = "-inf", high: str = "inf") -> 
 
 
 _FAR_OUT = 30
-# under their names in FLINT, if these are others, or of 1/x, and between which numbers
+# Each entry: a name; FLINT's method if it has another name (1/ for the method at 1/x); and the
+# numbers between which the result is real.
 _TABLE = """
 sin; cos; tan; sec; cot; csc; atan; sinh; cosh; tanh; coth; sech; csch; asinh; exp; expm1
 gamma; rgamma; digamma; erf; erfi; ei; si; shi; sinpi sin_pi; cospi cos_pi; sincpi sinc_pi

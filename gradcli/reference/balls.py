@@ -1,6 +1,8 @@
-"""Ball arithmetic behind the names of mpmath's context: what references of scalars are evaluated
-with. Functions of several numbers are FLINT's, each of which bounds its own error; they take what
-mpmath's take, in that order, and their values at poles and infinities are mpmath's, too.
+"""Ball arithmetic behind the names of mpmath's context, which evaluates references of scalars.
+
+Functions of several numbers are FLINT's, each of which bounds its own error. They take the
+arguments of mpmath's functions, in that order, and their values at poles and infinities are
+mpmath's, too.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from gradcli.reference.contexts import Undecidable
 
 
 def _step(x: arb, n: int) -> acb_series:
-    """A number and a step beside it, to the order n."""
+    """Return the Taylor series x + t to the order n."""
     if n >= flint.ctx.cap:
         raise Undecidable
     return acb_series([x, 1], n + 1)
@@ -48,8 +50,9 @@ def _whole(x: arb) -> int:
 
 
 def _zeta(x: arb, q: arb | None = None, order: arb | None = None) -> arb:
-    """Hurwitz's zeta function, or its derivative by x of some order: a coefficient of a Taylor
-    series.
+    """Compute Hurwitz's zeta function, or its derivative by x of some order.
+
+    The derivative is a coefficient of a Taylor series.
     """
     n = 0 if order is None else _whole(order)
     start = arb(1) if q is None else q
@@ -59,27 +62,28 @@ def _zeta(x: arb, q: arb | None = None, order: arb | None = None) -> arb:
 
 
 def _psi(order: arb, x: arb) -> arb:
-    """The derivative of digamma of some order."""
+    """Compute the derivative of digamma of some order."""
     n = _whole(order)
     return acb(x).polygamma(n).real if n else x.digamma()
 
 
 def _sine_quotient(x: arb, order: arb) -> arb:
-    """The n-th derivative of sin(x)/x: the integral of t**n*cos(x*t + n*pi/2) for t from 0 to 1.
+    """Compute the n-th derivative of sin(x)/x.
 
-    So its size is at most 1/(n + 1), and its slope 1/(n + 2), which encloses it around 0, too.
+    It is the integral of t**n*cos(x*t + n*pi/2) for t from 0 to 1. Therefore its size is at most
+    1/(n + 1), and its slope 1/(n + 2), which encloses it around 0, too.
     """
     n = _whole(order)
     u, radius = x.mid(), x.rad()
     step = _step(u, n)
-    # near 0 by a series whose terms hardly cancel
+    # Near 0, by a series whose terms hardly cancel.
     quotient = step.sin() / step if abs(u) > 1 else acb_series.hypgeom([], [1.5], -step * step / 4)
     value = quotient[n].real * arb(n).fac()
     return (value + arb(0, radius / (n + 2))).intersection(arb(0, arb(1) / (n + 1)))
 
 
 def _faddeeva(x: arb, y: arb, order: arb, imaginary: arb) -> arb:
-    """The real or imaginary part of a derivative of exp(-z**2)*erfc(-i*z)."""
+    """Compute the real or imaginary part of a derivative of exp(-z**2)*erfc(-i*z)."""
     if y < 0:
         return arb.nan()
     z, i = acb(x, y), acb(0, 1)
@@ -91,7 +95,7 @@ def _faddeeva(x: arb, y: arb, order: arb, imaginary: arb) -> arb:
 
 
 def _of_the_last(method: str) -> Callable[..., arb]:
-    """A function as a method of its last number."""
+    """Turn a method of the last number into a function."""
     return lambda *given: getattr(given[-1], method)(*given[:-1])
 
 
@@ -103,7 +107,7 @@ expint expint
 polylog polylog
 hyp1f1 hypgeom_1f1
 hyp2f1 hypgeom_2f1"""
-_FIRST = arb(0)  # the branch of what is real from -1/e on
+_FIRST = arb(0)  # the branch that is real from -1/e on
 FUNCTIONS: dict[str, Callable[..., arb]] = {
     **{name: _of_the_last(method) for name, method in map(str.split, _METHODS.split("\n"))},
     "sine_quotient": _sine_quotient,
@@ -121,7 +125,7 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
 
 
 def incomplete(name: str, *given: arb) -> arb:
-    """The regularized incomplete function of that name."""
+    """Compute the regularized incomplete function of that name."""
     if name == "betainc":
         a, b, x = given
         found = x.beta_lower(a, b, 1)
@@ -148,7 +152,7 @@ def _matrix(x: Array) -> arb_mat:
 
 
 def _array(values: Any) -> Array:
-    """An array of scalars: of a matrix, of a list, or of a number."""
+    """Convert a matrix, a list, or a number to an array of scalars."""
     if isinstance(values, arb_mat):
         return _array(values.entries()).reshape(values.nrows(), values.ncols())
     found = [*map(ball_of, values)] if isinstance(values, list) else ball_of(values)
@@ -156,18 +160,18 @@ def _array(values: Any) -> Array:
 
 
 def _det(x: arb_mat) -> arb:
-    """Raises ZeroDivisionError for one that may be zero."""
+    """Compute a determinant, or raise ZeroDivisionError if it may be zero."""
     if (found := x.det()).contains(0):
         raise ZeroDivisionError
     return found
 
 
 def _eigh(x: arb_mat) -> tuple[list[arb], arb_mat]:
-    """The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors of length 1,
-    each of any sign.
+    """Return eigenvalues of a symmetric matrix in ascending order, and its eigenvectors.
 
-    Eigenvalues that are apart are real and have one eigenvector but for a factor: with a 1 in its
-    largest place it is real, too. Raises ValueError for others.
+    Eigenvectors have length 1, and any sign. Eigenvalues that are apart are real and have one
+    eigenvector up to a factor: with a 1 in its largest place it is real, too. Raises ValueError for
+    others.
     """
     values, vectors = acb_mat(x).eig(right=True)
     order = sorted(range(len(values)), key=lambda i: float(values[i].real.mid()))
@@ -193,11 +197,11 @@ MATRIX_FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 _BITS = math.log2(10)
-_GUARD = 10  # further bits at which everything is computed
+_GUARD = 10  # extra bits of every computation
 
 
 def _on_scalars(function: Any) -> Callable[..., Ball]:
-    """A function of real numbers, on scalars."""
+    """Make a function of real numbers into one on scalars."""
 
     def on_scalars(*numbers: Any) -> Ball:
         given = [as_arb(x) for x in numbers]
@@ -221,8 +225,8 @@ class Balls:
     mpf = Ball
     zero, one = Ball(0), Ball(1)
     inf, ninf, nan = Ball(float("inf")), Ball(float("-inf")), Ball(float("nan"))
-    NoConvergence: tuple[()] = ()  # which mpmath raises: here it is `Undecidable`
-    mpc = type("Complex", (), {})  # no number here is one
+    NoConvergence: tuple[()] = ()  # raised by mpmath; here it is `Undecidable`
+    mpc = type("Complex", (), {})  # no number here is complex
 
     def __init__(self, digits: int = 50) -> None:
         self.uncertified: set[str] = set()
@@ -290,7 +294,7 @@ class Balls:
 
     @staticmethod
     def mag(x: Any) -> int:
-        """A power of two that the number does not exceed."""
+        """Return an exponent of two whose power the number's size does not exceed."""
         upper = as_arb(x).abs_upper()
         if upper.is_zero():
             return -(1 << 60)
@@ -317,15 +321,16 @@ class Balls:
         return found if base is None else ball_of(quotient(found.ball, _LOG(base).ball))
 
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
-        """An incomplete function; its derivatives by parameters have no balls."""
+        """Compute an incomplete function; its derivatives by parameters have no balls."""
         if any(orders):
             raise NotImplementedError
         return _on_scalars(lambda *given: sharpen(partial(incomplete, name), given))(*numbers)
 
     @staticmethod
     def matrices(name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """A function of whole matrices; None where there is no value, nor where an entry is not
-        finite.
+        """Apply a function of whole matrices.
+
+        Returns None where there is no value, or where an entry is not finite.
         """
         if any(not x.size or not all(as_arb(v).is_finite() for v in x.ravel()) for x in arrays):
             return None
@@ -338,11 +343,11 @@ class Balls:
 
     @staticmethod
     def nstr(x: Any, digits: int = 15) -> str:
-        """The midpoint as decimals."""
+        """Write the midpoint as decimals."""
         return str(as_arb(x).mid().str(digits, radius=False))
 
     def __getattr__(self, name: str) -> Any:
-        """A function that FLINT has."""
+        """Return a function that FLINT has."""
         function = REAL.get(name) or _PLAIN.get(name)
         if name in FUNCTIONS:
             function = partial(enclosure, name, FUNCTIONS[name])

@@ -1,9 +1,8 @@
-"""mpmath's context as the judge uses it: functions of several numbers are asked at finite ones
-only.
+"""Context of mpmath for the judge: functions of several numbers are asked at finite ones only.
 
-At infinity functions of one number have mpmath's limits, of which each comes back. Those of several
-have none there that is right for all of them, and some never end: their limits are stated here, for
-FLINT's functions of the same names, too.
+At infinity, functions of one number have mpmath's limits, each of which is computed in the end.
+Those of several numbers have no limits there that are right for all of them, and some never end.
+Their limits are stated here, for FLINT's functions of the same names, too.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 
 Limit = Callable[..., float]
 
-# At infinity, of the number that stands last; NaN where a function has no limit, or none that
+# Limits as the last argument goes to infinity. NaN where a function has no limit, or none that
 # anything needs.
 _LIMITS: dict[str, Limit] = {
     "expint": lambda order: 0.0,

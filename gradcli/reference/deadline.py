@@ -1,8 +1,8 @@
-"""Time limits that a user gives: looked at between the steps of a check, where everything of ours
-and of libraries is whole.
+"""Time limits that a user gives, checked between the steps of a check.
 
-Nothing is ever interrupted: no timer, no signal. Only what somebody asked for with ``timeout`` or
-``--timeout`` depends on a clock.
+There, all data of ours and of libraries is whole. Nothing is ever interrupted: there is no timer
+and no signal. Only results that somebody limited with ``timeout`` or ``--timeout`` depend on a
+clock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 REACHED = "the time limit that was given (--timeout) was reached"
-_LONGEST = 1e8  # seconds; beyond, there is no limit
+_LONGEST = 1e8  # seconds; a longer time is no limit
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def still_in_time() -> None:
 
 
 def in_time(things: Iterable[T]) -> Iterator[T]:
-    """The things one by one, with a look at the time before each of them."""
+    """Yield the things one by one, with a look at the time before each of them."""
     for thing in things:
         still_in_time()
         yield thing
@@ -59,11 +59,11 @@ def in_time(things: Iterable[T]) -> Iterator[T]:
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[OutOfTime]:
-    """A limit of some seconds on the block: `still_in_time` in it raises the given OutOfTime after
-    them; None is no limit.
+    """Limit the block to some seconds.
 
-    Of nested limits the one that ends first counts; the exception of this limit is told from
-    another's by identity. Limits are those of a thread: what is in one does not hurry the others.
+    After them `still_in_time` raises the given OutOfTime in it; None is no limit. Of nested limits
+    the one that ends first counts, and the exception of this limit is told from another's by
+    identity. Limits belong to a thread: one thread does not hurry the others.
     """
     own, ends = OutOfTime(), _limits.ends
     if seconds is not None and seconds < _LONGEST:
@@ -78,8 +78,8 @@ def deadline(seconds: float | None) -> Iterator[OutOfTime]:
 # same verdict on any machine.
 
 
-LARGEST = 250_000  # scalar operations of one pass of the composed reference
-_WORK = 2_000_000  # scalar operations of all passes; some thirty microseconds each
+LARGEST = 250_000  # most scalar operations in one pass of the composed reference
+_WORK = 2_000_000  # most scalar operations in all passes; some thirty microseconds each
 
 
 class Undecided(Exception):
@@ -96,7 +96,7 @@ class Budget:
         return work <= self.left
 
     def spend(self, work: int) -> None:
-        """Raises Undecided where so much is not left."""
+        """Take work from the budget, or raise Undecided if not so much is left."""
         if work > self.left:
             raise Undecided(f"the limit of {_WORK:,} scalar operations of the cross-check")
         self.left -= work

@@ -1,5 +1,6 @@
-"""Value and gradient to any number of digits, from the reference: each digit certain where
-enclosures tell, else one that stays.
+"""Value and gradient to any number of digits, from the reference.
+
+Each digit is certain where enclosures decide it; elsewhere it is one that stays as precision rises.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from gradcli.reference.tape import reference_at
 T = TypeVar("T")
 NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
-_GUARD = 20  # digits beyond those that are asked for
+_GUARD = 20  # digits beyond those asked for
 
 
 def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
-    """Return what is found in balls of the fewest digits that leave nothing open; None where
-    nothing is found, or balls cannot tell.
+    """Return the result in balls of the fewest digits that leave nothing open.
 
-    evaluate  takes the context, and raises Undecidable where it takes more digits
+    It is None where nothing is found, or balls cannot tell. ``evaluate`` takes the context, and
+    raises Undecidable where it takes more digits.
     """
     if not has_flint():
         return None
@@ -52,9 +53,7 @@ def of_flint(m: Any, x: Any) -> Any:
 
 
 class Digits(NamedTuple):
-    """The value and the gradients as nested lists of decimal strings, and whether every digit is
-    proved.
-    """
+    """Value and gradients as nested lists of decimal strings, and whether every digit is proved."""
 
     numbers: dict[str, Any]
     certified: bool
@@ -68,10 +67,11 @@ def to_digits(
     digits: int,
     computed: Mapping[str, Any] = NOTHING,
 ) -> Digits:
-    """Return the value and the gradients to that many right digits; at kinks the gradient that was
-    ``computed``, which is a choice.
+    """Return the value and the gradients to ``digits`` right digits.
 
-    Those are the digits on which both ends of every enclosure agree; where FLINT does not decide,
+    At kinks the gradient is the ``computed`` one, which is a choice.
+
+    Right digits are those on which both ends of every enclosure agree; where FLINT does not decide,
     those that stay when the precision is doubled. Raises EvaluationError where the reference has no
     value.
     """
@@ -79,9 +79,7 @@ def to_digits(
     leaves = {node: scope.values[node] for node in definition_order(root, nodes) if node.is_leaf}
 
     def write(m: Any, number: Callable[[Any], str]) -> tuple[dict[str, Any], bool]:
-        """Return the numbers in a context as text, and whether some of them are choices at
-        kinks.
-        """
+        """Return the numbers in a context as text, and whether some are choices at kinks."""
         tape, value, slopes = reference_at(m, root, nodes, seed, leaves, scope.precision)
         kinks = active_kinks(tape, nodes)
         for (name, x), slope in zip(wrt.items(), slopes, strict=True):
@@ -92,7 +90,7 @@ def to_digits(
         return texts, any(kinks.values())
 
     def certain(x: Any) -> str:
-        """A number's digits.
+        """Return a number's digits.
 
         Raises Undecidable where its enclosure leaves one of them open, and ValueError where it is
         not finite.

@@ -1,6 +1,4 @@
-"""Kinks: where the function was evaluated exactly on one, and its derivatives from both sides
-there.
-"""
+"""Kinks where the function was evaluated exactly on one, and the derivatives from both sides."""
 
 from __future__ import annotations
 
@@ -24,17 +22,18 @@ from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 
 STEPS = (-60, -90)  # powers of ten, relative to the entry
-_MORE = (-30, -60, -90, -120)  # where two samples show nothing
-_TINY = 1e-4  # below, what shrinks tends to zero
-_LASTING = 0.9  # of a difference of samples: the next one, where they grow without bounds
-_ALIKE = 12  # digits to which two extrapolations are one
+_MORE = (-30, -60, -90, -120)  # steps where the two samples show nothing
+_TINY = 1e-4  # below this, samples that shrink tend to zero
+_LASTING = 0.9  # share of a difference of samples that the next one has where they grow unboundedly
+_ALIKE = 12  # digits to which two extrapolations must agree
 
-At = Callable[[Any], tuple[Any, Any]]  # derivatives and values so far from a point
+At = Callable[[Any], tuple[Any, Any]]  # derivatives and values at a distance from a point
 
 
 class Side(NamedTuple):
-    """Limits of derivatives and values from one side; NaN where there are none, `_UNSEEN` where
-    samples may not show them.
+    """Limits of derivatives and values from one side.
+
+    They are NaN where there are none, and `_UNSEEN` where samples may not show them.
 
     values      the limits of the values
     continuous  whether these are the values at the point
@@ -96,7 +95,7 @@ def is_close(m: Any, x: Any, y: Any) -> bool:
 
 
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
-    """The limit of samples: a number, an infinity, NaN where they wander, or `_UNSEEN`."""
+    """Return the limit of samples: a number, an infinity, NaN where they wander, or `_UNSEEN`."""
     before, last = samples[-2:]
     if any(x != x for x in (before, last)):
         return m.nan
@@ -105,7 +104,7 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     if abs(last) <= abs(before) / 10 and abs(last) < _TINY:
         return m.zero
     if is_close(m, before, last):
-        # what is left of terms that cancel
+        # Otherwise, only the remainder of terms that cancel.
         return last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero
     if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
         return _UNSEEN
@@ -118,28 +117,29 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         b - y * y / (y - x)
         for b, x, y in zip(samples[2:], changes, changes[1:], strict=False)
         if x != y
-    ]  # A. C. Aitken's
+    ]  # Aitken's extrapolation
     known = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
     return ends[-1] if known else _UNSEEN
 
 
 PROBING_DIGITS = 300
 _EVALUATIONS = 8  # passes through all operations that one probe takes
-_MOST_ORDERS = 32  # in which equal entries are examined
+_MOST_ORDERS = 32  # most orders in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
 def _probing(m: Any) -> Any:
-    """A context with digits enough to look at points beside one."""
+    """Return a context with enough digits to look at points beside one."""
     return m.workdps(max(PROBING_DIGITS, m.dps))
 
 
 def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list[list[Any]]:
-    """The limits of all entries of the value of what is asked from the left and from the right, as
-    an entry of a leaf goes to where it is; NaN where none is seen.
+    """Return the limits of the value's entries from the left and from the right.
 
-    An infinite one counts where the value is finite further away: else it is too large, rather than
-    at a pole.
+    They are taken as an entry of a leaf approaches its own value; NaN is where no limit is seen.
+
+    An infinite limit counts where the value is finite further away; elsewhere the value is too
+    large rather than at a pole.
     """
     here = exact_array(m, asked.leaves[x])
     size = abs(here[index]) or m.one
@@ -171,8 +171,9 @@ def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list
 
 @dataclass(eq=False)
 class Sides:
-    """The derivatives of one entry from the left and from the right; ``limit`` if they are one
-    finite number.
+    """Derivatives of one entry from the left and from the right.
+
+    ``limit`` is the derivative if both are one finite number.
 
     inside  the derivative from within, at the edge of the domain
     gap     in words, how the function jumps here, or where it has a pole; empty where it is
@@ -188,7 +189,7 @@ class Sides:
     right: Any = math.nan
     limit: Any = None
     probed: bool = True
-    least: Any = None  # of all values between them, that of least norm
+    least: Any = None  # the value of least norm among all between them
     inside: Any = None
     gap: str = ""
     others: Sequence[Any] = ()
@@ -214,8 +215,9 @@ class Sides:
 
 
 def _tape_beside(m: Any, asked: Any, moved: Mapping[Expr, Any]) -> ReferenceTape:
-    """A tape at a point beside the given one, whose numbers differ in digits that the program does
-    not have.
+    """Return a tape at a point beside the given one.
+
+    Its numbers differ in digits that the program does not have.
     """
     tape = ReferenceTape(m, {**asked.leaves, **moved}, asked.precision, asked.zeros)
     tape.scalars.splits = True
@@ -228,7 +230,7 @@ def on_kink(event: Event, *sides: Any, **more: Any) -> Sides:
 
 
 def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
-    """The entries of the variables that reach an operation on its kink."""
+    """Return the entries of the variables that reach an operation on its kink."""
     reached: dict[int, Event] = {}
     stack = [
         (a, event) for event in tape.scalars.events for a in event.arguments if type(a) is Traced
@@ -268,8 +270,9 @@ class Prober:
         self.weights = exact_array(self.tape.m, self.asked.seed)
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
-        """The entries of a variable that need both sides: on a kink, or with a derivative that is
-        not finite.
+        """Return the entries of a variable that need both sides.
+
+        They are on a kink, or have a derivative that is not finite.
         """
         m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
         sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
@@ -279,7 +282,7 @@ class Prober:
             i: on_kink(events.pop(i))
             for i in list(events)
             if not (finite and m.isfinite(entries[i]))
-        }  # infinity has none
+        }  # an infinity has no sides
         if not finite:
             return sides
         around = self._around(x, sizes, [i for i, event in events.items() if event.tie])
@@ -299,7 +302,7 @@ class Prober:
                 self.left -= 1
                 budget.spend(self.cost)
                 along = np.where(np.arange(sizes.size) == i, sizes, m.zero)
-                # a gap of a formula is no branch whose definition could be another
+                # A gap of a formula is not a branch that could be defined otherwise.
                 (sides[i],) = self._along(
                     x, along, slice(i, i + 1), event, None if event is None else sizes[i]
                 )
@@ -313,10 +316,12 @@ class Prober:
         return sides
 
     def _around(self, x: Expr, sizes: Array, ties: Sequence[int]) -> dict[int, list[Any]]:
-        """The derivatives by some entries where these are no longer equal: each of a few takes each
-        place once, each of many takes some.
+        """Return the derivatives by some entries where these are no longer equal.
 
-        Nothing, where that would cost too much, and where the function jumps.
+        If there are few entries, each takes each place in their order once; if there are many, each
+        takes some.
+
+        There are none where they would cost too much, or where the function jumps.
         """
         m, budget = self.tape.m, self.asked.budget
         n = len(ties)
@@ -343,7 +348,7 @@ class Prober:
     def _along(
         self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None
     ) -> list[Sides]:
-        """Some derivatives on both sides of the point in a direction."""
+        """Return some derivatives on both sides of the point in a direction."""
 
         def at(move: Any) -> tuple[Array, Array]:
             slopes, value = self._at(x, move * direction)
@@ -354,8 +359,9 @@ class Prober:
     def _confirm(
         self, x: Expr, sizes: Array, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]
     ) -> None:
-        """Keep limits where a formula has a gap only if they are those from another direction, too:
-        else there is no derivative.
+        """Check limits where a formula has a gap against those from another direction.
+
+        If they differ, there is no derivative.
         """
         wanted = [i for i in gaps if i in found and found[i].limit is not None]
         m = self.tape.m
@@ -376,8 +382,9 @@ class Prober:
                 found[i] = Sides("the derivative depends on the direction", "")
 
     def _at(self, x: Expr, move: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The derivatives by all entries, and the value, in the seed's weights, where the entries
-        have moved.
+        """Return the derivatives by all entries, and the value, at a moved point.
+
+        Both are in the seed's weights.
         """
         m, asked = self.tape.m, self.asked
         here = Algebra.map(plain, self.tape.table[x])
@@ -388,19 +395,19 @@ class Prober:
         return Algebra.map(plain, np.ravel(slope)), self._weigh(Algebra.map(plain, y))
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
-        """A value in the seed's weights."""
+        """Weigh a value with the seed's weights."""
         pairs = zip(np.ravel(self.weights), np.ravel(y), strict=True)
         return np.array([sum((w * v for w, v in pairs if w != 0), self.tape.m.zero)], dtype=object)
 
 
 def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = None) -> list[Sides]:
-    """The derivatives from both sides, entry by entry.
+    """Return the derivatives from both sides, entry by entry.
 
     chosen  the values between, where their formula has a gap
     size    what distances are relative to, where the derivatives are those of one value
     """
     with _probing(m):
-        _, between = at(m.zero)  # to as many digits as those beside it
+        _, between = at(m.zero)  # to as many digits as the points on both sides
         values = list(np.ravel(between if all(map(m.isfinite, np.ravel(between))) else chosen))
         left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
         gap = _gap(m, values, left, right)
@@ -428,7 +435,7 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
 
 
 def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
-    """The jump of the function, or its poles, in words; empty where it is continuous."""
+    """Describe the jump of the function, or its poles; return "" where it is continuous."""
     if left.continuous and right.continuous:
         return ""
     for low, at, high in zip(left.values, values, right.values, strict=True):
@@ -467,8 +474,8 @@ def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Side
 # must lie between them, too. What the expression may be lies between its values.
 
 
-Place = tuple[Expr, int]  # a derivative inside of the expression, and an entry of it
-_MOST_WORK = 200_000  # scalar operations
+Place = tuple[Expr, int]  # a derivative inside the expression, and an entry of it
+_MOST_WORK = 200_000  # most scalar operations
 
 
 class _Choosing(ReferenceTape):
@@ -496,7 +503,7 @@ class _Choosing(ReferenceTape):
             self.known[node] = self._sides(node, found)
         for i, sides in self.known[node].items():
             chosen = self.choose((node, i), sides) if sides.limit is None else sides.limit
-            if self.m.isfinite(plain(flat[i])):  # the slope stays that of the definition
+            if self.m.isfinite(plain(flat[i])):  # keeps the slope that the definition has
                 flat[i] = flat[i] + (chosen - plain(flat[i]))
             else:
                 behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
@@ -504,7 +511,7 @@ class _Choosing(ReferenceTape):
         return found
 
     def _sides(self, node: Expr, derivative: Array) -> dict[int, Sides]:
-        """The entries of a derivative that are on a kink, or not finite, with both sides."""
+        """Return the entries of a derivative on a kink, or not finite, with both sides."""
         of: Derivation = node.static["of"]
         m, found = self.m, dict[int, Sides]()
         x, value = (Algebra.map(plain, self.table[part]) for part in (of.x, of.y))
@@ -530,8 +537,10 @@ class _Choosing(ReferenceTape):
     def _ways(
         self, of: Derivation, x: Array, derivative: Array
     ) -> Iterator[tuple[Array, Any, Event | None]]:
-        """Yield ways to move the variable, relative to its size, and the entries of the derivative
-        that each is about: those that reach a kink, or have no finite value by their formula.
+        """Yield ways to move the variable, relative to its size.
+
+        Each comes with the entries of the derivative that it is about: those that reach a kink, or
+        have no finite value by their formula.
         """
         m, events = self.m, active_kinks(self, [of.x])[of.x]
         gaps = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
@@ -551,8 +560,9 @@ class _Choosing(ReferenceTape):
 
 
 class Limit(Step):
-    """A value that its formula does not have at a point, but beside it; the slope there is asked
-    beside the point, too.
+    """Value that its formula does not have at a point, but beside it.
+
+    The slope there is asked beside the point, too.
     """
 
     name = "the derivative"
@@ -569,10 +579,10 @@ def has_inner(root: Expr) -> bool:
 def with_inner_choices(
     m: Any, asked: Any, engine: Mapping[Expr, Any]
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
-    """The function with the engine's choices at the kinks inside of it, its value, and the entries
-    of it that are a choice.
+    """Return the function with the engine's choices at the kinks inside of it.
 
-    engine  what the engine's rules give for every node, without rounding
+    Also return its value, and the entries of the value that are a choice. ``engine`` has the result
+    of the engine's rules for every node, without rounding.
     """
 
     def as_engine(place: Place, sides: Sides) -> Any:
@@ -599,7 +609,7 @@ def with_inner_choices(
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
         if first is None or a == b == c or not all(map(m.isfinite, (a, b, c))):
             continue
-        between = min(a, b) <= c <= max(a, b)  # but for products of several choices
+        between = min(a, b) <= c <= max(a, b)  # fails only for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
         sides[i] = Sides(first.place, first.convention, *ends, least=least[i])
     return chosen, y, sides

@@ -1,5 +1,7 @@
-"""The reference for large arrays: values, cotangents and inner derivatives in long double or
-rounded doubles, whole arrays at a time.
+"""Reference for large arrays.
+
+Values, cotangents and inner derivatives are in long double or rounded doubles, whole arrays at a
+time.
 """
 
 from __future__ import annotations
@@ -32,16 +34,16 @@ _UNIT = float(np.finfo(LONG_DOUBLE).eps)
 _DRAWS, _SPREAD = (
     2,
     4.0,
-)  # of random signs, and how much larger the sum of errors may be than that of the largest of these
+)  # draws of random signs, and the bound on the sum of errors in terms of the largest of these
 
 
 Part = tuple[
     Any, Any, Any
-    # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry
-    # not chosen
+    # An adjoint, its own rounding error, and 0 where nothing flows (a branch not taken, an entry
+    # not chosen).
 ]
 Parts = Sequence[Part | None]
-Pull = Callable[..., Sequence[Any]]  # of a cotangent, a result, and operands
+Pull = Callable[..., Sequence[Any]]  # takes a cotangent, a result and operands
 
 
 def back(
@@ -53,8 +55,9 @@ def back(
     wanted: Sequence[bool],
     held: StandIns,
 ) -> Parts:
-    """Return what a node's cotangent is to its operands: by its form, or by its rule where there is
-    none.
+    """Pull a node's cotangent back to its operands.
+
+    It is done by the operation's form, or by its rule where there is no form.
     """
     static, rule = node.static, op.extended
     try:
@@ -72,7 +75,7 @@ def back(
             wide, off, live = (
                 broadcast(np.reshape(part, kept.shape), slope.shape) for part in adjoint
             )
-            # to the entries that the result is one of
+            # Flows to the entries whose value is the result.
             flows = live if op.ulps else live * (slope != 0)
             return [(wide * slope, off * np.abs(slope) if held.follows_errors else off, flows)]
         if isinstance(rule, Entrywise) and rule.partials:
@@ -107,8 +110,9 @@ def back(
 
 
 def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> Any:
-    """Return what the slopes of a value are made of: of a function its body, and of a reduction
-    what it says itself.
+    """Return the parts that the slopes of a value are made of.
+
+    For a function they are its body; a reduction states them itself.
     """
     value, made = held.made.get(node, (None, None))
     if value is out and value is not None:
@@ -135,8 +139,9 @@ def _is_opened(op: Op) -> bool:
 def _open_body(
     node: Expr, op: Op, operands: list[Any], held: StandIns
 ) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
-    """A function's body on leaves in the place of operands, these, and the values of all that it is
-    made of.
+    """Build a function's body on leaves in place of operands.
+
+    Return its root, these leaves, and the values of all nodes of the body.
     """
     graph = node.graph
     leaves = [None if o is None else graph.leaf("operand", o.shape, o.kind) for o in node.operands]
@@ -144,7 +149,7 @@ def _open_body(
     root = op.body(*leaves, **node.static)
     given = {leaf: value for leaf, value in zip(leaves, operands, strict=True) if leaf is not None}
     table = interpret(reachable([root]), LongDoubles(given, "float64", held))
-    # such as a sum of exponentials that has underflown: the function itself may be finite
+    # For instance, a sum of exponentials has underflown. The function itself may be finite.
     if not np.isfinite(table[root]).all() and all(np.isfinite(x).all() for x in given.values()):
         raise NotCovered(
             f"the body of a function of so many entries, which is not finite: {op.name}"
@@ -165,7 +170,7 @@ def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) 
             s is None or np.max(s, initial=0) <= 1
             for s in pull(np.ones(np.shape(slope)), out, *operands)
         ):
-            moved = pull(_rough(error), out, *operands)  # nothing adds up
+            moved = pull(_rough(error), out, *operands)  # no errors add up here
         else:
             draws = [pull(_with_random_signs(error, random), out, *operands) for _ in range(_DRAWS)]
     reached = [1.0] * len(slopes) if flows is None else flows(live, out, *operands)
@@ -219,15 +224,15 @@ def _by_entries(
             )
         flows = live * np.not_equal(slope, 0) if op.selects else live
         if _common_entry(flows) != 1:
-            # whatever the other factor is where nothing flows; any other zero times infinity is
-            # NaN, for a finer judge
+            # Where nothing flows, the other factor does not matter. Any other zero times infinity
+            # is NaN, which is left to a finer judge.
             product, off = np.where(flows, product, 0.0), np.where(flows, off, 0.0)
         found.append((product, off, broadcast(flows, product.shape)))
     return found
 
 
 def _common_entry(array: Any) -> float | None:
-    """The number that all entries are, where that is seen at once."""
+    """Return the number that all entries are, if that is seen at once."""
     return float(array.flat[0]) if array.size and not any(array.strides) else None
 
 
@@ -239,14 +244,15 @@ def _common_entry(array: Any) -> float | None:
 # accumulation, broadcasting and its transpose are done here, not by the engine's sweep.
 
 
-# how many of its units an operation in long double may be off by where one of doubles is off by one
-# of theirs
+# How many units in its last place an operation in long double may be off by, where one in doubles
+# is off by one unit of its own.
 _WORSE = 4.0
 
 
 class Reference(NamedTuple):
-    """The value and the vector-Jacobian products in long double, and how far rounding may have
-    taken each of these beside its operands.
+    """Value and vector-Jacobian products in long double, with bounds on their rounding.
+
+    The bounds tell how far rounding may have taken each of these, apart from their operands.
 
     errors  of the slopes of single operations, where these are computed of terms that cancel
     share   what else the reference may be off by, as a share of what the engine may: rounding goes
@@ -269,8 +275,10 @@ def reference(
     precision: str,
     held: StandIns,
 ) -> Reference:
-    """Return the derivative in long double, or in double where that is no longer or has no such
-    operation. Raises Unsupported.
+    """Return the derivative in long double.
+
+    It is in double where long double is no longer than double, or does not have such an operation.
+    Raises Unsupported.
     """
     with np.errstate(all="ignore"):
         table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
@@ -289,10 +297,10 @@ def reference(
 def adjoints_of(
     table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
 ) -> dict[Expr, Any]:
-    """The adjoints of the nodes on the way to ``wrt``."""
+    """Return the adjoints of the nodes on the way to ``wrt``."""
     order = reachable([root])
     needed = dependents(order, wrt)
-    value_of: Callable[[Any], Any] = table.get  # None of an operand that was left out
+    value_of: Callable[[Any], Any] = table.get  # None for an operand that was left out
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
         if node.op is None or node not in needed:
@@ -321,13 +329,13 @@ def _start(root: Expr, seed: Any, held: StandIns) -> Part:
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
-    """The value of an expression in long double. Raises Unsupported."""
+    """Evaluate an expression in long double, or raise Unsupported."""
     with np.errstate(all="ignore"):
         return interpret(reachable([root]), LongDoubles(leaves, precision, StandIns()))[root]
 
 
 def _plus(x: Any, y: Any) -> Any:
-    if isinstance(x, dict):  # of several results, by their places
+    if isinstance(x, dict):  # several results, keyed by place
         return {
             place: _plus(x[place], y[place])
             if place in x and place in y
@@ -367,7 +375,7 @@ class LongDoubles(Domain[Any]):
         still_in_time()
         try:
             if _is_opened(op) or isinstance(op.extended, Reduced):
-                # a value that is made together with what its slopes are made of, which is kept
+                # A value that is computed together with the parts of its slopes, which are kept.
                 root, *_, table = made = _slope_parts(node, op, None, operands, self.held)
                 value = (
                     table[root] if _is_opened(op) else self.held.round(np.reshape(root, node.shape))

@@ -83,13 +83,13 @@ _NOTHING: frozenset[int] = frozenset()
 def dependent(
     products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced], nodes: Mapping[int, Traced]
 ) -> set[int]:
-    """The serial numbers of the variables behind an argument on which the zero cotangent of its
-    node depends, too.
+    """Return the serial numbers of variables that both an argument and a zero cotangent depend on.
 
-    products  nodes with a zero cotangent, and an argument by which they have an infinite partial
+    The cotangent is that of the argument's node. ``products`` are nodes with a zero cotangent, each
+    with an argument by which it has an infinite partial.
     """
     order = sorted(nodes)
-    behind: dict[int, frozenset[int]] = {}  # the variables that a value depends on
+    behind: dict[int, frozenset[int]] = {}  # variables that each value depends on
     for serial in order:
         node = nodes[serial]
         behind[serial] = (
@@ -99,7 +99,7 @@ def dependent(
         )
     ahead: dict[int, frozenset[int]] = {
         root.serial: _NOTHING for root in roots
-    }  # those that a cotangent depends on
+    }  # variables that each cotangent depends on
     for serial in reversed(order):
         node = nodes[serial]
         if serial not in ahead or node.function is None:
@@ -140,11 +140,11 @@ def accumulate(
     pull: Callable[[K, A], Iterable[tuple[K, A]]],
     plus: Callable[[A, A], A],
 ) -> dict[K, A]:
-    """The adjoint of everything that the seeds depend on.
+    """Accumulate the adjoints of everything that the seeds depend on.
 
-    order     what was computed, the last first
+    order     the nodes that were computed, the last first
     adjoints  the seeds, to which the others are added
-    pull      gives what is passed back, and to whom, by something whose adjoint is complete
+    pull      gives the parts that a node with a complete adjoint passes back, and their receivers
     """
     for node in order:
         if node in adjoints:
@@ -209,7 +209,7 @@ class Traced:
     __hash__ = object.__hash__
 
     def __int__(self) -> int:
-        return int(self.value)  # of indices, which nothing is differentiated through
+        return int(self.value)  # for indices, through which nothing is differentiated
 
     def __bool__(self) -> bool:
         return bool(self.value != 0)
@@ -264,9 +264,9 @@ class Power(Step):
 _BESIDE = (
     1 + 2.0**-10,
     1 - 2.0**-10,
-)  # of a number, where something that is made of it is the same or not
-_SOME = 500  # scalars between two looks at the time, where a user has set a limit
-MOST_TROUBLES = 32  # scalar operations without a finite value or derivative that are remembered
+)  # factors to both sides of a number: tests whether what is made of it stays the same
+_SOME = 500  # scalars between two checks of the clock, where the user has set a time limit
+MOST_TROUBLES = 32  # most scalar operations without a finite value or derivative that are recorded
 
 
 class Trouble(NamedTuple):
@@ -274,7 +274,7 @@ class Trouble(NamedTuple):
 
     name: str
     node: Traced
-    is_step: bool = False  # of an operation on whole arrays, whose numbers are no user's
+    is_step: bool = False  # part of an operation on whole arrays, whose numbers no user wrote
 
     @property
     def values(self) -> list[Any]:
@@ -287,8 +287,9 @@ class Trouble(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A scalar operation that was evaluated exactly on a kink or a branch switch; ``tie`` if it
-    chose among equal scalars.
+    """Scalar operation that was evaluated exactly on a kink or a branch switch.
+
+    ``tie`` tells whether it chose among equal scalars.
     """
 
     op: Op
@@ -304,10 +305,10 @@ class Tracing(Algebra):
         super().__init__(m, precision)
         self.mpf, self.serial = m.mpf, 0
         self.events: list[Event] = []
-        self.troubles: list[Trouble] = []  # partials that were not finite, from the result back
-        # values that were not finite, though those that they were made of are
+        self.troubles: list[Trouble] = []  # non-finite partials, from the result backwards
+        # Non-finite values of finite arguments.
         self.faults: list[Trouble] = []
-        # first and last scalars of the operations on whole arrays
+        # First and last scalars, and the name, of each operation on whole arrays.
         self.stages: list[tuple[int, int, str]] = []
 
     def variable(self, value: Any) -> Traced:
@@ -319,8 +320,9 @@ class Tracing(Algebra):
     def _is_unmoving(
         self, value_at: Callable[[list[Any]], Any], value: Any, arguments: Sequence[Any]
     ) -> bool:
-        """Return whether a result stays what it is beside an infinite constant, as x/inf or
-        x**inf.
+        """Return whether a result stays the same beside an infinite constant.
+
+        Examples are x/inf and x**inf.
         """
         fixed = [a for a in arguments if type(a) is not Traced]
         if len(fixed) == len(arguments):
@@ -364,9 +366,9 @@ class Tracing(Algebra):
     def _record(
         self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool
     ) -> Any:
-        """A result with its history, or as a plain number where it is one all around the point.
+        """Return a result with its history, or as a number if it is constant around the point.
 
-        One that is not finite, although its operands are, is remembered.
+        A result that is not finite, although its operands are, is remembered.
         """
         if unmoving and self.m.isfinite(value):
             return value
@@ -388,8 +390,9 @@ class Tracing(Algebra):
         return result
 
     def _trouble(self, of: str, node: Traced) -> None:
-        """Remember a derivative that is not finite, in the words of the program: of the operation
-        that the scalar is a step of.
+        """Remember a derivative that is not finite, in the words of the program.
+
+        They are those of the operation that the scalar is a step of.
         """
         if len(self.troubles) >= MOST_TROUBLES or node.function is None:
             return
@@ -456,15 +459,17 @@ class Tracing(Algebra):
     def pull(
         self, seeds: Mapping[Traced, Any], wrt: Sequence[Traced], traced: bool = False
     ) -> list[Any]:
-        """The derivatives of the seeded sum with respect to some scalars; traced ones can be
-        differentiated again.
+        """Return the derivatives of the seeded sum with respect to some scalars.
 
-        A zero cotangent that meets an infinite partial contributes nothing to what it does not
-        depend on, and NaN to what it does: then it is zero at the point only.
+        Traced derivatives can be differentiated again.
+
+        A zero cotangent that meets an infinite partial contributes nothing to variables that it
+        does not depend on, and NaN to those that it does depend on: then it is zero at the point
+        only.
         """
         roots = [
             root for root, seed in seeds.items() if type(seed) is Traced or not surely_zero(seed)
-        ]  # from others nothing flows
+        ]  # nothing flows from the others
         adjoints = {root.serial: seeds[root] for root in roots}
         nodes = behind(roots)
         open_products: list[tuple[Traced, Traced]] = []
@@ -479,7 +484,7 @@ class Tracing(Algebra):
                 return
             if (
                 pulled := getattr(node.function, "pull_back", None)
-            ) is not None:  # of functions of whole matrices
+            ) is not None:  # a function of whole matrices
                 yield from pulled(self, node, cotangent, traced)
                 return
             arguments = node.arguments if traced else tuple(map(plain, node.arguments))
@@ -492,7 +497,7 @@ class Tracing(Algebra):
                     continue
                 part = cotangent * partial
                 if not traced and not self.m.isfinite(node.value) and cotangent != 0:
-                    part = self.nan  # a result that has no value has no derivative
+                    part = self.nan  # a result without a value has no derivative
                 if not self.m.isfinite(plain(part)) and self.m.isfinite(plain(cotangent)):
                     self._trouble("the derivative of", node)
                 yield argument.serial, part
@@ -536,8 +541,9 @@ Array = np.ndarray
 
 
 class Cotangents(dict[tuple[int, int], Any]):
-    """Cotangents that have been passed back to a step, by result and entry: each passes back its
-    own, once, and the first one gathers them.
+    """Cotangents that have been passed back to a step, by result and entry.
+
+    Each passes back its own, once, and the first one gathers them.
     """
 
     def __add__(self, other: Cotangents) -> Cotangents:
@@ -589,7 +595,7 @@ def _times(m: Algebra, x: Array, y: Array) -> Array:
 
 
 def _enclose(m: Algebra, name: str, *arrays: Array) -> Array:
-    """The one result of a function of matrices. Raises Undecidable where none is certain."""
+    """Return the one result of a function of matrices, or raise Undecidable if none is certain."""
     found = m.of_matrices(name, *arrays)
     if found is None:
         raise Undecidable
@@ -624,8 +630,10 @@ def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
 
 
 def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    """Pass cotangents back by dl = v.T dx v, and dv[i] the sum of v[j] (v[j].T dx v[i])/(l[i] -
-    l[j]) over the other vectors.
+    """Pass cotangents of eigenvalues and eigenvectors back.
+
+    It follows from dl = v.T dx v, and from dv[i], the sum of v[j] (v[j].T dx v[i])/(l[i] - l[j])
+    over the other vectors.
     """
     values, vectors = results
     by_values, by_vectors = back
@@ -637,7 +645,7 @@ def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
                 inner[j, i] = by_values[i]
             elif m.plain(slope) is not slope or not surely_zero(
                 slope
-            ):  # else nothing flows, as to vectors of equal values
+            ):  # otherwise nothing flows, as to the vectors of equal values
                 inner[j, i] = slope * m.nan if surely_zero(m.plain(gap)) else slope / gap
     return (_times(m, _times(m, vectors, inner), vectors.T),)
 

@@ -1,16 +1,17 @@
-"""Operations of which the judge of large arrays has no form: entries in balls, and rules held
-against functions along directions.
+"""Stand-ins for operations that have no form in the judge of large arrays.
 
-Of what is entry by entry, NumPy's own loop in long double is a value if the reference confirms it
-at some entries, and slopes are sympy's. Where there are none of these, few entries are computed in
-balls, one by one; of many, the forward pass and the rule stand in, held at some.
+They are entries in balls, and rules held against functions along directions.
 
-Of operations on whole arrays, the forward pass and the rule stand in. Whether the rule is the
-derivative is told by difference quotients of the forward pass: what it gives for a cotangent, times
-a direction, is the derivative of the results along it, times the cotangent. The directions are of
-random sizes, each entry's beside the entry, along the gradient the first, the others with random
-signs. A rule that is wrong at right angles to all of them is not found, nor one that is off by less
-than 1e-8 of all terms together.
+For operations entry by entry, NumPy's own loop in long double gives the value if the reference
+confirms it at some entries, and slopes are sympy's. Where there is neither, few entries are
+computed in balls, one by one; for many, the forward pass and the rule stand in, held at some.
+
+For operations on whole arrays, the forward pass and the rule stand in. Difference quotients of the
+forward pass tell whether the rule is the derivative: its result for a cotangent, times a direction,
+is the derivative of the results along it, times the cotangent. The directions are of random sizes,
+each entry's relative to the entry; the first is along the gradient, the others have random signs. A
+rule that is wrong at right angles to all of them is not found, nor one that is off by less than
+1e-8 of all terms together.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ DIRECTIONS = 3
 STEPS = {
     True: (2.0**-9, 2.0**-13, 2.0**-17),
     False: (2.0**-6, 2.0**-9, 2.0**-12),
-}  # in long double, in double
-SAFETY = 16.0  # of the error that two estimates of a derivative show
-# of the sum of sizes along a direction, and of an entry: what is off by less passes
+}  # True: in long double; False: in double
+SAFETY = 16.0  # factor on the error that two estimates of a derivative show
+# Relative to the sum of sizes along a direction, or to an entry: smaller errors pass.
 TOLERANCE = 1e-8
 _HALF_OF_CUT = 1 << 52 - KEPT
-_SOME = 1_000  # entries that are held against the reference
-# the same, where NumPy has a loop in the reference's precision: of long doubles and IEEE
-# arithmetic, and of functions in doubles
+_SOME = 1_000  # entries of a result that are held to the reference
+# The same where NumPy has a loop in the reference's precision: first for long doubles and IEEE
+# arithmetic, then for functions in doubles.
 _SOME_OF_A_LOOP, _SOME_OF_A_FUNCTION = (5, 10) if WIDER else (200, 200)
-_NEAR = 64  # units in the last place that such a loop may be off by
-# relative: an entry may be off by as much as it changes where its operands do by this
+_NEAR = 64  # units in the last place by which such a loop may be off
+# Relative: an entry may be off by as much as it changes when its operands change by this.
 _APART = 2.0**-30
 _LEAST = 2.0**-1072  # a few of the smallest doubles
-_FINER = (1.0, 2.0**-8, 2.0**-16)  # times the steps
-_CONCLUSIVE = 1e-3  # an error of an estimate beyond, relative to the same, decides nothing
+_FINER = (1.0, 2.0**-8, 2.0**-16)  # factors on the steps
+_CONCLUSIVE = 1e-3  # an estimate with a larger error, relative to the same sums, decides nothing
 _FAILURES = (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError)
 
 Part = tuple[Any, Any, Any]  # as in `long_double`
@@ -106,8 +107,9 @@ class StandIns:
         return np.asarray(x).astype(self.dtype, copy=False) if _is_float(x) else np.asarray(x)
 
     def round(self, x: Any) -> Any:
-        """Return doubles rounded to fewer bits, in which rounding shows as in the engine's, but
-        larger; long doubles as they are.
+        """Round doubles to fewer bits; return long doubles unchanged.
+
+        Rounding then shows as in the engine's doubles, but larger.
         """
         if self.follows_errors:
             return x
@@ -125,12 +127,12 @@ class StandIns:
     # -- Entry by entry
 
     def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
-        """The value of an elementwise operation. Raises Unsupported."""
+        """Evaluate an elementwise operation, or raise Unsupported."""
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         shape = _shape_of(operands)
         size = math.prod(shape)
         count = _SOME_OF_A_LOOP if self.is_wide or op.ulps <= 1 else _SOME_OF_A_FUNCTION
-        # from the first to the last
+        # Evenly spaced, from the first entry to the last.
         places = np.arange(count if size else 0) * (size - 1) // (count - 1)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
@@ -153,12 +155,13 @@ class StandIns:
     def slopes_of_entries(
         self, op: Op, out: Any, operands: Sequence[Any], static: Static, wanted: Sequence[bool]
     ) -> list[tuple[Any, Any]]:
-        """The slopes of an elementwise operation, each with the size of the terms that it is
-        computed of; None where it is its own.
+        """Return the slopes of an elementwise operation, each with the size of its terms.
+
+        The terms are those that the slope is computed of; their size is None where it is the
+        slope's own. Raises Unsupported.
 
         out     the value, which slopes may be made of
-        wanted  the operands by which
-        Raises Unsupported.
+        wanted  the operands that slopes are asked by
         """
         if op.kind == "flat":
             return [(None, None)] * len(operands)
@@ -180,7 +183,7 @@ class StandIns:
             given = [np.asarray(x, self.dtype) for x in operands]
             slope, size = by_sympy.on_arrays(smooth, out, given, self.dtype, self.follows_errors)
             return slope, size
-        except (Unsupported, ValueError):  # the latter where a reference compares single numbers
+        except (Unsupported, ValueError):  # ValueError where a reference compares single numbers
             exact = partial(each, lambda m, *numbers: by_sympy.value(m, numbers))
         rule = (op.partials or (None,) * len(operands))[place]
         if rule is None:
@@ -203,8 +206,9 @@ class StandIns:
         operands: Sequence[Any],
         shape: tuple[int, ...],
     ) -> tuple[Any, bool]:
-        """A function's entries, and whether balls confirm some of them; few are computed in balls
-        themselves.
+        """Return a function's entries, and whether balls confirm some of them.
+
+        If they are few, they are computed in balls themselves.
         """
         size = math.prod(shape)
         if size <= _MOST_ENTRIES:
@@ -229,7 +233,7 @@ class StandIns:
     # -- Whole arrays
 
     def value(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
-        """The forward pass, in long double where it has one, else in double."""
+        """Run the forward pass, in long double if it runs there, and else in double."""
         self.directions = DIRECTIONS
         self.narrow = True
         return self.widen(
@@ -275,7 +279,7 @@ class StandIns:
                 None if s is None else self.direction(np.asarray(o))
                 for s, o in zip(slopes, operands, strict=True)
             ]
-            if not count:  # all terms of one sign, so that none hides behind the others
+            if not count:  # all terms of one sign, so that none cancels another
                 directions = [
                     None if d is None else np.where(s < 0, -1, 1) * np.abs(d)
                     for s, d in zip(slopes, directions, strict=True)
@@ -292,7 +296,7 @@ class StandIns:
                 steps = STEPS[dtype is LONG_DOUBLE and WIDER]
                 return differences(along, [finer * step for step in steps], np.sum)
 
-            for finer in _FINER:  # where a matrix is near to one that has no such factors
+            for finer in _FINER:  # finer, for a matrix close to one without such factors
                 slope, error = _in_widest(partial(estimate, finer=finer), op)
                 if np.isfinite(slope) and error <= _CONCLUSIVE * weight:
                     conclusive = True
@@ -309,8 +313,9 @@ class StandIns:
             )
 
     def direction(self, x: np.ndarray) -> Any:
-        """Random signs and sizes, each of the size of its entry; of zeros, of a small part of the
-        largest one's.
+        """Return random signs and sizes, each of the size of its entry.
+
+        Sizes for zeros are a small part of the largest entry's.
         """
         size = np.abs(x)
         finite = size[np.isfinite(size)]
@@ -322,8 +327,9 @@ class StandIns:
 
 
 def _has_loop(op: Op, operands: Sequence[Any], static: Static) -> bool:
-    """Return whether an operation computes in long double where its operands are: by a loop of
-    NumPy's, which has one for doubles, too.
+    """Return whether an operation computes in long double if its operands are long doubles.
+
+    It then has a loop of NumPy's, which exists for doubles, too.
     """
     try:
         return np.asarray(op.forward(*_cast(operands, LONG_DOUBLE), **static)).dtype in (
@@ -336,8 +342,9 @@ def _has_loop(op: Op, operands: Sequence[Any], static: Static) -> bool:
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:
-    """Return whether entries are as near to the true ones, or zero or not finite where
-    doubles end.
+    """Return whether entries are near enough to the true ones.
+
+    They may also both be zero, or both not finite, where doubles end.
     """
     near = np.abs(np.subtract(found, true, dtype=LONG_DOUBLE)) <= share * np.abs(true) + more
     if near.all():
@@ -370,7 +377,7 @@ def _along(
     dtype: Any,
     step: float,
 ) -> Any:
-    """The results by a step along a direction, weighted by their cotangents, one after another."""
+    """Return the results a step along a direction, weighted by cotangents, one after another."""
     moved = [o if d is None else o + step * d for o, d in zip(operands, directions, strict=True)]
     found = op.forward(*_cast(moved, dtype), **static)
     pairs = zip(found, cotangent, strict=True) if isinstance(found, tuple) else [(found, cotangent)]
@@ -383,10 +390,10 @@ def differences(
     steps: Sequence[float],
     reduce: Callable[[Any], Any] = np.asarray,
 ) -> tuple[Any, Any]:
-    """A derivative by central differences over three steps, extrapolated in pairs: the last pair's,
-    and how far the pairs are apart.
+    """Estimate a derivative by central differences over three steps, extrapolated in pairs.
 
-    reduce  makes one number of the differences of what is many
+    Return the last pair's estimate, and how far the pairs are apart. ``reduce`` makes one number of
+    many differences.
     """
     with np.errstate(all="ignore"):
         quotients = [reduce(along(step) - along(-step)) / (2 * step) for step in steps]
@@ -417,11 +424,11 @@ def _cast(x: Any, dtype: Any) -> Any:
 # -- Entries in balls, one by one
 
 
-_MOST_ENTRIES = 5_000  # that are computed one by one
-_DIGITS = (25, 50, 200, 800)  # the first tells all bits of a long double
-_BITS = 70  # that have to be certain
-_BEYOND = 1 << 20  # binary exponents that no long double has
-_ROOM = 2.0**-900  # a double from which on it has one beside it with the bits that it has not
+_MOST_ENTRIES = 5_000  # most entries that are computed one by one
+_DIGITS = (25, 50, 200, 800)  # the first gives all bits of a long double
+_BITS = 70  # bits that have to be certain
+_BEYOND = 1 << 20  # binary exponent that no long double has
+_ROOM = 2.0**-900  # size from which on a second double can hold the bits that the first lacks
 
 
 def _shape_of(operands: Sequence[Any]) -> tuple[int, ...]:
@@ -459,7 +466,7 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
 
 
 def _numbers(column: Any, count: int) -> Iterable[Any]:
-    """The entries of an operand as scalars."""
+    """Return the entries of an operand as scalars."""
     if column is None:
         return [None] * count
     if column.dtype == LONG_DOUBLE:
@@ -476,12 +483,12 @@ def _ball(x: Any) -> Ball:
 
 
 def _long_double(x: arb) -> Any:
-    """The middle of a ball. Raises Undecidable for one that is too wide."""
+    """Return the middle of a ball, or raise Undecidable if the ball is too wide."""
     if x.is_finite() and not x.is_exact() and x.rel_accuracy_bits() < _BITS:
         raise Undecidable
     middle = x.mid()
     near = float(middle)
-    if _ROOM < abs(near) < 1 / _ROOM:  # two doubles have all its bits
+    if _ROOM < abs(near) < 1 / _ROOM:  # two doubles hold all its bits
         return LONG_DOUBLE(near) + float(middle - near)
     if not middle.is_finite():
         return LONG_DOUBLE(as_float(middle))

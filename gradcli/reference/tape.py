@@ -1,7 +1,8 @@
-"""The reference R, operation by operation: values recomputed from the leaves in multi-precision,
-derivatives by the judge's own tape. It reads the graph of the *function*: derivatives inside an
-expression are taken by the judge from their definition, never from what the engine expanded them
-to.
+"""The reference R, operation by operation.
+
+Values are recomputed from the leaves in multi-precision, and derivatives are taken by the judge's
+own tape. It reads the graph of the *function*: the judge takes derivatives inside an expression
+from their definition, never from the engine's expansion of them.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from gradcli.reference.scalars import Event, Traced, Tracing, Trouble, behind, p
 # such a zero is a number just below 0.
 
 
-_JUST_BELOW = -2000  # as a power of ten: nothing of it is left in any sum
+_JUST_BELOW = -2000  # as a power of ten: too small to affect any sum
 
 
-Zeros = Mapping[Expr, Mapping[int, np.ndarray]]  # by nodes and the places of operands
+Zeros = Mapping[Expr, Mapping[int, np.ndarray]]  # by node and the operand's place
 NO_ZEROS: Zeros = {}
 
 
 def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zeros:
-    """The entries of operands that are -0.0, by the floats that the engine has there, wherever an
-    operation tells them from 0.0.
+    """Return the entries of operands that are -0.0, where an operation tells them from 0.0.
+
+    The engine's floats decide which entries these are.
     """
     readers = [
         node for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature
@@ -72,8 +74,9 @@ def as_numbers(m: Any, array: Any) -> Array:
 
 
 class Troubles(NamedTuple):
-    """The first scalar operation that was not finite, and for each entry of an array the first that
-    it is an origin of.
+    """First scalar operation that was not finite, overall and for each entry of an array.
+
+    For an entry, it is the first such operation that the entry is an origin of.
     """
 
     first: Trouble | None = None
@@ -103,12 +106,15 @@ class ReferenceTape(Domain[Any]):
             self.table[leaf] = Algebra.map(self.scalars.variable, array) if is_float else array
 
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
-        """The value of a node, an array of traced scalars (or of constants)."""
+        """Return the value of a node, an array of traced scalars (or of constants)."""
         result: Array = interpret(definition_order(root, also), self, self.table)[root]
         return as_numbers(self.m, result) if root.kind == "float" else result
 
     def constant(self, node: Expr) -> Array:
-        """pi and its like to full precision, literals as the binary numbers that the engine saw."""
+        """Return a constant as an array.
+
+        pi and its like have full precision; literals are the binary numbers that the engine saw.
+        """
         if isinstance(node.payload, Constant):
             return np.array(node.payload.reference(self.m), dtype=object)
         dtype = numpy_dtype("float", self.precision)
@@ -116,7 +122,7 @@ class ReferenceTape(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
-        # of zeros as they are, for the kinks there
+        # With plain zeros first, which records the kinks there.
         result = self.scalars.apply(op, node.static, operands)
         if minus := self.zeros.get(node):
             below = self.m.mpf(10) ** _JUST_BELOW
@@ -142,7 +148,7 @@ class ReferenceTape(Domain[Any]):
         return Algebra.map(plain, x)
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
-        """A derivative inside of the expression, from its definition."""
+        """Return a derivative inside of the expression, from its definition."""
         of: Derivation = node.static["of"]
         y, x = table[of.y], table[of.x]
         vector: Any = None if of.vector is None else table[of.vector]
@@ -160,8 +166,9 @@ class ReferenceTape(Domain[Any]):
         return self.gradient(slope, vector, x, traced=True)
 
     def _watch(self, op: Op, operands: list[Any], result: Any) -> None:
-        """Note the kinks of norms and deviations, which their result tells; scalar operations note
-        their own.
+        """Note the kinks of norms and deviations, which their result tells.
+
+        Scalar operations note their own kinks.
         """
         for kink in () if op.elementwise or isinstance(result, tuple) else op.kinks:
             if any(kink.where(plain(v)) for v in np.ravel(result)):
@@ -169,7 +176,7 @@ class ReferenceTape(Domain[Any]):
                 self.scalars.events.append(Event(op, kink, reached))
 
     def gradient(self, y: Any, seed: Any, x: Any, traced: bool = False) -> Array:
-        """The vector-Jacobian product of arrays of scalars."""
+        """Return the vector-Jacobian product of arrays of scalars."""
         seeds: dict[Traced, Any] = {}
         for node, weight in zip(np.ravel(y), np.ravel(seed), strict=True):
             if type(node) is Traced:
@@ -179,8 +186,9 @@ class ReferenceTape(Domain[Any]):
         return Algebra.map(lambda v: next(found) if type(v) is Traced else self.m.zero, x)
 
     def slopes(self, y: Array, seed: Array, wrt: Sequence[Expr]) -> list[Array]:
-        """The derivatives with respect to several nodes in one sweep; none at entries that are NaN
-        themselves.
+        """Return the derivatives with respect to several nodes, in one sweep.
+
+        An entry that is NaN itself has the derivative NaN.
         """
         found = iter(
             self.gradient(y, seed, [entry for x in wrt for entry in np.ravel(self.table[x])])
@@ -193,15 +201,16 @@ class ReferenceTape(Domain[Any]):
         return [Algebra.map(slope, self.table[x]) for x in wrt]
 
     def troubles(self, y: Array, wrt: Sequence[Expr]) -> list[Troubles]:
-        """Return what was not finite on the way to a result, for each of several nodes: values
-        first, and then derivatives.
+        """Return, for each of several nodes, the operations before a result that were not finite.
+
+        Values come first, and then derivatives.
         """
         taken = behind([v for v in np.ravel(y) if type(v) is Traced]) if self.scalars.faults else {}
         faults = [
             trouble for trouble in self.scalars.faults if trouble.node.serial in taken
-        ]  # in no branch beside
+        ]  # not in a branch that was not taken
         found = [*faults, *self.scalars.troubles]
-        if faults:  # what has no value has no derivative either, which tells nothing of its own
+        if faults:  # a missing value has no derivative either, so that one is not reported
             found = [trouble for trouble in found if all(map(self.m.isfinite, trouble.values))]
         if not found:
             return [Troubles()] * len(wrt)
@@ -215,7 +224,7 @@ class ReferenceTape(Domain[Any]):
         return [Troubles(found[0], dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
 
     def rows(self, y: Array, x: Array) -> Array:
-        """The Jacobian of arrays of scalars, which may be differentiated again."""
+        """Return the Jacobian of arrays of scalars, which may be differentiated again."""
         out = np.empty((y.size, *x.shape), dtype=object)
         for i, entry in enumerate(np.ravel(y)):
             out[i] = self.gradient([entry], [self.m.one], x, traced=True)[()]
@@ -225,9 +234,7 @@ class ReferenceTape(Domain[Any]):
 def reference_at(
     m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
 ) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
-    """Return the reference's value of a function at a point, and its gradients, with the tape that
-    they were read off.
-    """
+    """Return the reference's value of a function at a point, its gradients, and their tape."""
     tape = ReferenceTape(m, leaves, precision)
     y = tape.run(root, wrt)
     slopes = tape.slopes(y, exact_array(m, seed), wrt) if wrt else []

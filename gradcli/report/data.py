@@ -23,12 +23,12 @@ _SMALL, _PART, _WHOLE = (
     60,
     120,
     400,
-)  # characters of a result in another one, of a field, and of them all
-_FEW = 4  # entries of a dictionary or a list that are shown
+)  # most characters of a nested result, of a field, and of the whole
+_FEW = 4  # most entries of a dictionary or a list that are shown
 
 
 def number(value: float) -> float | str:
-    """A float as JSON has it: the non-finite ones as strings."""
+    """Return a float as JSON has it: the non-finite ones as strings."""
     return (
         value
         if math.isfinite(value)
@@ -41,8 +41,9 @@ def number(value: float) -> float | str:
 
 
 def plain(value: Any) -> Any:
-    """Results, arrays, lists and objects as JSON has them: numbers as the shortest floats that are
-    read back as they are.
+    """Return results, arrays, lists and objects as JSON has them.
+
+    Numbers are the shortest floats that are read back unchanged.
     """
     if isinstance(value, str):
         return well_formed(str(value))
@@ -65,7 +66,7 @@ def plain(value: Any) -> Any:
 
 def _numbers(array: np.ndarray) -> Any:
     if array.dtype == np.float32:
-        # the shortest decimal that reads back as the same float32
+        # The shortest decimal that reads back as the same float32.
         array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(
             array.shape
         )
@@ -82,22 +83,24 @@ def group_pairs(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 class Data:
-    """A data class that has a form in JSON, and shows its first field and those of the others that
-    say something.
+    """Data class that has a form in JSON.
+
+    It shows its first field, and those other fields that differ from their defaults and are not
+    empty.
 
     JSON   its members in their order: a field or a property, ``KEY=FIELD`` where that has another
-           name, with ``?`` where it is left out unless it says something
-    SHOWN  the same of what a prompt shows; empty for all fields
+           name, with ``?`` where it is left out if it is empty or its default
+    SHOWN  the same for the members that a prompt shows; empty for all fields
     """
 
     __slots__ = ()
     JSON: ClassVar[str] = ""
     SHOWN: ClassVar[str] = ""
-    schema: ClassVar[int] = 1  # of whole records
-    _plain = staticmethod(plain)  # which makes JSON of a member
+    schema: ClassVar[int] = 1  # version of the JSON form, for whole records
+    _plain = staticmethod(plain)  # turns a member into JSON data
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as ``--format jsonl`` writes it, as plain data."""
+        """Return the result as plain data, as ``--format jsonl`` writes it."""
         found: dict[str, Any] = {}
         kind: Any = type(self)
         values_of, members = _members(kind, self._layout())
@@ -131,8 +134,10 @@ class Data:
 def _members(
     kind: Any, layout: str
 ) -> tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]:
-    """The members of a class in JSON: what gives their values, and of each the key, its default,
-    and whether it may be left out.
+    """Return the members of a class in JSON.
+
+    They are a getter of their values and, for each member, its key, its default, and whether it may
+    be left out.
     """
     words = [word.removesuffix("?").partition("=") for word in layout.split()]
     names = [name or key for key, _, name in words]
@@ -143,7 +148,7 @@ def _members(
 
 @cache
 def _defaults(kind: Any) -> dict[str, Any]:
-    """The fields with their defaults."""
+    """Return the fields with their defaults."""
     return {field.name: field.default for field in fields(kind)}
 
 
@@ -183,14 +188,15 @@ def canonical(value: Any) -> str:
 
 
 def id_text(value: Any) -> str:
-    """An id as text: one that is text as it is, another as JSON; empty for none."""
+    """Return an id as text: a text unchanged, another id as JSON; empty for none."""
     return value if isinstance(value, str) else "" if value is None else encode(plain(value))
 
 
 @cache
 def _line_encoder() -> Callable[[Any], str]:
-    """JSON in one line, by msgspec: in a third of the time that Python's own module takes, and in
-    its spacing.
+    """Return an encoder of JSON in one line, by msgspec.
+
+    It takes a third of the time of Python's own module, and has its spacing.
     """
     import msgspec
 
@@ -207,7 +213,7 @@ def _line_encoder() -> Callable[[Any], str]:
 
 
 def _of_its_own(value: Any) -> Any:
-    """The number or the text of a kind of its own, such as NumPy's."""
+    """Return a number or text of a type of its own, such as NumPy's, as Python's own."""
     return (
         number(float(value))
         if isinstance(value, float)
@@ -248,7 +254,7 @@ class _Short(Repr):
         )
 
     def repr_instance(self, value: Any, level: int) -> str:
-        if isinstance(value, dict):  # of names in any form
+        if isinstance(value, dict):  # any kind of mapping of names
             return self.repr_dict(value, level)
         if isinstance(value, np.ndarray):
             return " ".join(

@@ -17,12 +17,13 @@ from gradcli.report.steps import Steps, step_lines, steps_in_latex
 _TOO_LONG = "(too long to be shown)"
 _LONGER = "\\text{a longer formula}"
 
-Path = tuple[str, ...]  # the names that something is differentiated by, one after the other
+Path = tuple[str, ...]  # the names that an expression is differentiated by, in order
 
 
 class Formula(NamedTuple):
-    """A derivative as text of the language, and in LaTeX where that is wanted; None for one that is
-    too long.
+    """Derivative as text of the language, and as LaTeX where that is wanted.
+
+    A text that is too long is None.
     """
 
     text: str | None
@@ -31,10 +32,9 @@ class Formula(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class DerivativeRecord(Answer):
-    """The derivatives of one expression, of one order, by every name or by those that were asked
-    for.
+    """Derivatives of one expression, of one order, by every name or by the names asked for.
 
-    Orders of names do not matter, so that each formula stands once: below its names in their order.
+    The order of names does not matter. Each formula stands once, under its names in their order.
     """
 
     RESULT = "formulas picture steps check"
@@ -45,18 +45,18 @@ class DerivativeRecord(Answer):
     )
 
     names: Path = ()
-    absent: Path = ()  # those of them that do not stand in the expression
-    known: Path = ()  # those that do, and others beside them
+    absent: Path = ()  # names that do not occur in the expression
+    known: Path = ()  # the names in the expression, and all others that are known
     order: int = 1
-    formulas: dict[Path, Formula] = field(default_factory=dict)  # also those of lower orders
+    formulas: dict[Path, Formula] = field(default_factory=dict)  # lower orders included
     picture: str | None = None  # the expression itself in LaTeX
     steps: Steps = field(default_factory=dict)
-    # the name that an equation gives, whose derivatives these are; "" for a rate
+    # The name that an equation defines and whose derivatives these are; "" for a rate.
     dependent: str | None = None
     depending: tuple[str, ...] = ()
 
     def equations(self, digits: int | None = None) -> list[str]:
-        """The formulas of the order that was asked for."""
+        """Return the formulas of the order that was asked for."""
         picture = self.picture or (self.dependent and spelled(self.dependent)) or "f"
         operand = picture if self.picture is None else f"\\left({picture}\\right)"
         rows = [
@@ -67,7 +67,7 @@ class DerivativeRecord(Answer):
         return rows or [f"{picture} &= \\text{{a constant}}"]
 
     def to_latex(self, digits: int | None = None) -> str:
-        """The steps, or else the formulas, as a part of a document in LaTeX."""
+        """Return the steps, or else the formulas, as a part of a document in LaTeX."""
         return steps_in_latex(self.steps, self.expr) or super().to_latex(digits)
 
     @property
@@ -77,9 +77,10 @@ class DerivativeRecord(Answer):
 
     @property
     def derivative(self) -> dict[str, Any]:
-        """The formulas by their names:
+        """Formulas by their names.
 
-        ``{"x": "2*x"}``; of second order ``{"x": {"x": "2"}}``, and so on. Empty with an error.
+        ``{"x": "2*x"}``; of second order ``{"x": {"x": "2"}}``, and so on. It is empty if there is
+        an error.
         """
         return {} if self.error is not None else self._nest(lambda formula: formula.text)
 
@@ -102,9 +103,9 @@ class DerivativeRecord(Answer):
         return None if self.check is None else self.check.worst.word
 
     def formula(self, *names: str) -> str | None:
-        """The derivative by names, in any order.
+        """Return the derivative by names, in any order.
 
-        Raises KeyError for others than those of the record.
+        Raises KeyError for names other than those of the record.
         """
         return self.formulas[self._sort_names(tuple(map(normalize, names)))].text
 
@@ -118,7 +119,7 @@ class DerivativeRecord(Answer):
         return ByName({name: self._nest(what, (*names, name)) for name in self.names})
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """The formulas, and the verdict on them."""
+        """Return the lines of the formulas, and of the verdict on them."""
         lines: list[Line | Table] = [*self._head()]
         for path, formula in self.formulas.items():
             name, steps = operator(path, self.partial, self.dependent or ""), ",".join(path)

@@ -1,5 +1,6 @@
-"""Words that every report says of a case, as text that is safe to show, where it stands, and what
-identifies it from run to run.
+"""Words that all reports have for a case.
+
+They are its text in a form that is safe to show, its place, and its identity from run to run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Place:
 
     file: str | None  # as the user named it
     line: int
-    column: int | None = None  # None where only the line is known, as of a JSON Lines record
+    column: int | None = None  # None where only the line is known, as in a JSON Lines record
     end_line: int | None = None
     end_column: int | None = None
 
@@ -39,7 +40,7 @@ class Place:
 
 
 def place_of(outcome: Outcome) -> Place:
-    """The offending part where an error knows it, else the whole expression."""
+    """Return the offending part where an error knows it, else the whole expression."""
     record, error = outcome.record, outcome.record.error
     file = None if not record.file or record.file.startswith("<") else record.file
     if record.record_line or not record.expr:
@@ -54,8 +55,9 @@ def place_of(outcome: Outcome) -> Place:
 
 
 def stands_in(record: Record, error: Failure) -> bool:
-    """Return whether the place of an error is in the record's own text, rather than in that of a
-    claim or an option.
+    """Return whether an error's place is in the record's own text.
+
+    Otherwise it is in the text of a claim or an option.
     """
     source = error.error.source
     if source is None or error.line is None:
@@ -69,8 +71,10 @@ def stands_in(record: Record, error: Failure) -> bool:
 
 
 def relative(file: str) -> str:
-    """The path from the root of the repository, by where links lead, with forward slashes, as CI
-    systems want it; from the current folder where there is none, and absolute if it is elsewhere.
+    """Return the path from the root of the repository, with links resolved and forward slashes.
+
+    CI systems want it like this. It is from the current folder if there is no repository, and
+    absolute if the file is elsewhere.
     """
     return _relative(absolute(file), here())
 
@@ -78,7 +82,7 @@ def relative(file: str) -> str:
 @lru_cache(maxsize=1024)
 def _relative(file: str, current: Path) -> str:
     path = Path(file)
-    with suppress(ValueError):  # no file can have its name
+    with suppress(ValueError):  # no file can have such a name
         path = Path(real(file))
     root = repository(path.parent) or Path(real(current))
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
@@ -86,16 +90,19 @@ def _relative(file: str, current: Path) -> str:
 
 @lru_cache(maxsize=1024)
 def repository(folder: Path) -> Path | None:
-    """The nearest folder with a repository or, in a worktree or submodule, a file that says where
-    that is.
+    """Return the nearest folder with a repository.
+
+    In a worktree or submodule it has a file that says where the repository is.
     """
     above = (folder, *folder.parents)
     return next((place for place in above if os.path.exists(place / ".git")), None)
 
 
 def fingerprint(outcome: Outcome) -> str:
-    """The identity of a case with the rule that it breaks, the same from run to run and blind to
-    lines that move; of a case that nobody has identified, by what it says.
+    """Return the identity of a case together with the rule that it breaks.
+
+    It is the same from run to run, and does not depend on the numbers of lines. A case without an
+    identity is identified by its text.
     """
     case = outcome.identity or identity_of(outcome.record, place_of(outcome).path or "")
     return hashlib.sha256(case.digest + outcome.rule.encode()).hexdigest()[:32]
@@ -104,14 +111,15 @@ def fingerprint(outcome: Outcome) -> str:
 # -- In words: control characters and lone surrogates never pass ---------------------------------
 
 
-_WIDEST, _MOST_LINES = 200, 8  # of an excerpt
-_LONGEST, _MOST_DETAILS = 1000, 20  # of details
-REPEAT = "repeat: "  # what stands before the command
+_WIDEST, _MOST_LINES = 200, 8  # of an excerpt: characters of a line, and lines
+_LONGEST, _MOST_DETAILS = 1000, 20  # of details: characters of a line, and lines
+REPEAT = "repeat: "  # precedes the command that repeats a case
 
 
 def location(outcome: Outcome, in_repository: bool = False) -> str:
-    """``file:line:column``, ``file:line`` of a record, or ``file`` as a whole, with the file as the
-    user named it, or from the root of the repository.
+    """Return ``file:line:column``, ``file:line`` of a record, or ``file`` as a whole.
+
+    The file is named as the user named it, or from the root of the repository.
     """
     place = place_of(outcome)
     file = printable((in_repository and place.path) or outcome.suite)
@@ -120,7 +128,7 @@ def location(outcome: Outcome, in_repository: bool = False) -> str:
 
 
 def id_of(record: Record) -> str:
-    """The id of a record, in brackets after its place; empty without one."""
+    """Return the id of a record, in brackets after its place; empty without one."""
     text = one_line(id_text(record.id), 100)
     return f" ({text})" if text else ""
 
@@ -150,8 +158,9 @@ _SURPRISING = ("held constant where", "in training mode")
 
 
 def basis(outcome: Outcome) -> list[str]:
-    """Return what a verdict rests on beside its numbers: how a function in Python was decided, and
-    what is said of right entries.
+    """Return the grounds of a verdict besides its numbers.
+
+    They are how a function in Python was decided, and the reasons given for entries that are right.
     """
     check = outcome.record.check
     if check is None or check.verdict == "skipped":
@@ -169,8 +178,10 @@ def basis(outcome: Outcome) -> list[str]:
 
 
 def remark(outcome: Outcome) -> str:
-    """Return what a list of cases says of one: a reason of its own, or the verdict and how it was
-    decided; what was drawn, and is remembered.
+    """Return a list's remark on a case.
+
+    It is the case's own reason, or the verdict and how it was decided; then what was drawn, and is
+    remembered.
     """
     return ", ".join(part for part in (_remark(outcome), *basis(outcome), outcome.drawn) if part)
 
@@ -192,7 +203,7 @@ def _remark(outcome: Outcome) -> str:
 
 
 def further(outcome: Outcome) -> list[str]:
-    """The lines of the details that the headline does not hold."""
+    """Return the lines of the details that are not in the headline."""
     told = outcome.record.error is None and outcome.status != XPASSED
     lines = [
         line
@@ -210,8 +221,9 @@ def further(outcome: Outcome) -> list[str]:
 
 
 def block(outcome: Outcome) -> str:
-    """The case in the shape of an error message: the finding, its place with an excerpt, and the
-    details.
+    """Return the case in the form of an error message.
+
+    It has the finding, its place with an excerpt, and the details.
     """
     record, failure = outcome.record, outcome.record.error
     identity = id_of(record)
@@ -244,7 +256,7 @@ def _repeat(outcome: Outcome) -> list[str]:
 
 
 def _excerpt(record: Record) -> list[tuple[str, str]]:
-    """The lines of the expression, numbered as in its file, or from 1 in a record."""
+    """Return the expression's lines, numbered as in its file, or from 1 in a record."""
     first = 1 if record.record_line else record.line
     lines = record.expr.split("\n", _MOST_LINES) if record.expr else []
     shown = [
@@ -256,8 +268,9 @@ def _excerpt(record: Record) -> list[tuple[str, str]]:
 
 
 def message(outcome: Outcome) -> str:
-    """The case without its place, for systems that show that themselves: the finding, details, the
-    expression, what repeats it.
+    """Return the case without its place, for systems that show places themselves.
+
+    It has the finding, the details, the expression, and the command that repeats it.
     """
     where = (
         f"in {one_line(outcome.record.expr, 500)}{id_of(outcome.record)}"

@@ -1,5 +1,6 @@
-"""Explanations: where every number of a value and its gradient comes from, as plain data that every
-form of it is printed from.
+"""Explanations: where every number of a value and its gradient comes from.
+
+They are plain data, from which every form is printed.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from gradcli.report.data import Data, group_pairs, plain
 from gradcli.report.records import Failure, Record
 from gradcli.report.steps import Steps
 
-DIGITS = 6  # to which text rounds numbers
-LABEL = 36  # columns of a node's text
+DIGITS = 6  # digits that numbers are rounded to in text
+LABEL = 36  # columns for the text of a node
 
-LARGEST = 1_000  # entries of an array that is written out; of a larger one there is a summary
-_EXACT = 1 << 53  # whole numbers up to which every reader of JSON has them exactly
+LARGEST = 1_000  # most entries of an array that is written out; a larger one is summarized
+_EXACT = 1 << 53  # every JSON reader holds whole numbers up to this exactly
 
-Span = tuple[int, int]  # of a text: begin and end, in characters
+Span = tuple[int, int]  # begin and end in a text, in characters
 
 
 def summary(value: Any, most: int = LARGEST) -> Any:
-    """Data as JSON has it, but of an array of many numbers its shape, range, norm, and how many are
-    not finite.
+    """Return data as JSON has it, with large arrays summarized.
+
+    The summary of an array of many numbers is its shape, its range, its norm, and how many numbers
+    are not finite.
     """
     if isinstance(value, tuple):
         return [summary(part, most) for part in value]
@@ -125,11 +128,10 @@ class ExplainedNode(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Contribution(Summed):
-    """Part that one node passes back to one of its operands: the adjoint that arrives times the
-    local derivative.
+    """Part that one node passes back to one of its operands.
 
-    In formulas operands are called by their texts, and by "v" and their number where those are long
-    or missing.
+    It is the adjoint that arrives, times the local derivative. In formulas operands are called by
+    their texts, or by "v" and their number where those are long or missing.
 
     node, operand  ids
     place          which operand it is, from 0
@@ -156,8 +158,9 @@ class Contribution(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Path(Summed):
-    """Part that a name's gradient has through one path: the ids from the leaf to the result, both
-    included.
+    """Part of a name's gradient that comes through one path.
+
+    The path is the ids from the leaf to the result, both included.
     """
 
     JSON = "nodes contribution"
@@ -217,8 +220,9 @@ class Why(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Explanation(Summed):
-    """One query explained; without nodes where the record has an error, or nothing but steps was
-    asked for.
+    """Explanation of one query.
+
+    It has no nodes if the record has an error, or if nothing but steps was asked for.
 
     record    value, gradient, seed, warnings, verdict, error
     source    the text that spans count in: the expression, or the whole file
@@ -256,7 +260,7 @@ class Explanation(Summed):
         return self.record.failed and not self.why
 
     def error_text(self) -> str:
-        """The error as text."""
+        """Return the error as text."""
         return self.record.error_text()
 
     @property
@@ -279,12 +283,14 @@ class Explanation(Summed):
         return self.nodes[id - 1]
 
     def label(self, id: int, limit: int = LABEL) -> str:
-        """Return what a node is called: its name, or its text, on one line and cut where it is
-        long; of a function's body with the call.
+        """Return the label of a node: its name, or else its text.
+
+        It is on one line, and cut where it is long. A node of a function's body has the call with
+        it.
         """
         node = self.node(id)
         text = node.text or f"· {node.op}"
-        # names in a body are the function's own
+        # Names in the body are the function's own.
         if node.call is not None and self.source is not None:
             text = f"{text} in {self.source.text[slice(*node.call)]}"
         return ends_of(node.name or text, limit)
@@ -316,7 +322,7 @@ class Explanation(Summed):
         return self.why[0] if len(self.why) == 1 else self.why
 
     def fail(self, error: GradcliError) -> Explanation:
-        """The explanation, with an error in the place of everything."""
+        """Return the explanation with an error in place of everything."""
         self.record.fail(error)
         self.nodes, self.backward, self.why, self.result = [], [], [], 0
         self.gradients, self.steps = {}, {}
@@ -324,5 +330,5 @@ class Explanation(Summed):
 
 
 def count_text(number: int) -> str:
-    """A count of paths, which grows exponentially with the depth of a graph."""
+    """Return a count of paths as text; it grows exponentially with the depth of a graph."""
     return f"{number:,}" if number < 10**15 else f"about 10**{Decimal(number).adjusted()}"

@@ -1,5 +1,6 @@
-"""Results as lines to read, which texts, terminals and pages are made of, and numbers, text, HTML
-and LaTeX for them.
+"""Results as lines to read, from which texts, terminals and pages are made.
+
+The file also writes numbers, text, HTML and LaTeX for these lines.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from gradcli.inert import (
     xml_text,
 )
 
-_LABELS = 9  # columns of labels, where they are short
+_LABELS = 9  # columns for labels, where they are short
 
 
 class Part(NamedTuple):
-    """A piece of a line, and what it is:
+    """Piece of a line, with its role.
 
-    "heading", "id", "text", "number", "formula", "name" or "fact".
+    The role is "heading", "id", "text", "number", "formula", "name" or "fact".
     """
 
     text: str
@@ -84,7 +85,7 @@ def notes(texts: Iterable[str]) -> list[Line]:
 
 
 def label_width(lines: Iterable[Line | Table]) -> int:
-    """The columns of the labels, as in other results where they are short."""
+    """Return the number of columns of the labels; results with short labels share it."""
     return max(
         [
             _LABELS,
@@ -141,14 +142,15 @@ def _columns(table: Table) -> Iterator[str]:
 # -- Numbers and arrays: as they are, rounded, or in few characters for lines and boxes ----------
 
 
-_THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
+_THRESHOLD = 1000  # an array of more entries is summarized, as in NumPy
 
-LISTED = 8  # entries of an array that stand in a line
+LISTED = 8  # entries of an array that fit on a line
 
 
 def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
-    """Numbers as they are, shortest round-trip; with digits rounded, and then marked by ≈ where
-    that changed them.
+    """Return numbers unrounded, in the shortest form that round-trips, or rounded to ``digits``.
+
+    Rounded numbers are marked by ≈ where rounding changed them.
     """
     value = np.asarray(array)
     if value.dtype.kind == "O" and value.ndim:
@@ -164,8 +166,8 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     return f"≈ {text}" if "\n" not in text else f"≈\n{text}"
 
 
-_FIXED = range(-5, 6)  # powers of ten that are written out
-_EPSILON = 1e-15  # of a number, beneath which its own digits do not reach
+_FIXED = range(-5, 6)  # powers of ten that are written without an exponent
+_EPSILON = 1e-15  # relative to a number: below this, its own digits do not reach
 
 
 def with_deviations(values: Any, found: Any, digits: int | None) -> Any:
@@ -175,8 +177,10 @@ def with_deviations(values: Any, found: Any, digits: int | None) -> Any:
 
 
 def round_to_deviation(value: Any, deviation: Any) -> str:
-    """Round a standard deviation as the Particle Data Group does, to two digits where it begins
-    with 100 to 354 or 950 to 999, else to one, and the number to the same place.
+    """Round a standard deviation as the Particle Data Group does, and the number to match.
+
+    The deviation has two digits if it begins with 100 to 354 or 950 to 999, else one. The number is
+    rounded to the same place.
     """
     if not (math.isfinite(value) and _EPSILON * abs(value) < deviation < math.inf):
         return f"{value} ± {deviation:.2g}"
@@ -210,12 +214,12 @@ def _array_text(value: np.ndarray, digits: int | None, width: int | None) -> str
 
 
 def short(value: Any, digits: int | None, listed: int = LISTED) -> str:
-    """A value as short text, of a large array the shape and the range; empty for None."""
+    """Return a value as short text, a large array as its shape and range; empty for None."""
     return round_number(value, digits, listed)[0]
 
 
 def round_number(value: Any, digits: int | None, listed: int = LISTED) -> tuple[str, bool]:
-    """The same, and whether a number of it was rounded."""
+    """Return a value as short text, as ``short`` does, and whether a number was rounded."""
     if value is None:
         return "", False
     if isinstance(value, tuple):
@@ -242,7 +246,7 @@ def _range(array: np.ndarray) -> str:
 
 
 def size(value: Any) -> float:
-    """The sum of the magnitudes of all entries; infinite where one is not finite."""
+    """Return the sum of the magnitudes of all entries; infinite if one is not finite."""
     if isinstance(value, tuple):
         return sum(size(part) for part in value if part is not None)
     with np.errstate(all="ignore"):
@@ -258,8 +262,9 @@ def size(value: Any) -> float:
 
 
 def html_page(title: str, style: str, content: Iterable[str], program: str = "") -> str:
-    """A page that fetches nothing, and runs nothing but a program of ours; in ASCII, which every
-    encoding has.
+    """Return a page that fetches nothing, and runs no program but ours.
+
+    It is in ASCII, which is part of every encoding.
     """
     scripts = icon = script = ""
     if program:
@@ -291,7 +296,7 @@ def html_page(title: str, style: str, content: Iterable[str], program: str = "")
 
 
 def html_of(lines: Sequence[Line | Table]) -> str:
-    """A table of labels with what stands beside them, and of derivatives."""
+    """Return an HTML table of the lines: labels with their texts, and derivatives."""
     rows = [
         row
         for line in lines
@@ -311,7 +316,7 @@ def _cells(row: Sequence[str]) -> str:
 
 
 def latex_document(expr: str, equations: Sequence[str]) -> str:
-    """An ``align*`` of one result, its expression in a comment."""
+    """Return an ``align*`` of one result, with its expression in a comment."""
     comment = latex_comment("\n".join(text_lines(expr, keepends=False)))
     body = " \\\\\n".join(equations)
     return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"

@@ -1,10 +1,11 @@
-"""Reports for other programs:
+"""Reports for other programs.
 
-JSON, GitLab's issues, JUnit XML as pytest writes it (xunit2), and SARIF 2.1.0 for code scanning.
+They are JSON, GitLab's issues, JUnit XML as pytest writes it (xunit2), and SARIF 2.1.0 for code
+scanning.
 
-GitLab links the ``file`` of a testcase, and actions of GitHub annotate its ``line``. The schema to
-which Jenkins' xUnit plugin holds a report has neither, and it refuses the whole for one attribute
-too many: where Jenkins runs, they are left out.
+GitLab links the ``file`` of a testcase, and actions of GitHub annotate its ``line``. The schema
+against which Jenkins' xUnit plugin checks a report has neither attribute, and the plugin refuses
+the whole report for one attribute too many. They are therefore left out where Jenkins runs.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from gradcli.report.rules import RULES, Rule, rule_of
 
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
-    """The record as ``gradcli eval`` prints it, and what became of it."""
+    """Return the record as ``gradcli eval`` prints it, and the outcome of the case."""
     decided = {
         "name": outcome.name,
         "status": outcome.status,
@@ -104,11 +105,10 @@ class JsonReport(JsonLinesReport):
 
 
 class GitLabReport(JsonReport):
-    """GitLab's Code Quality: an issue for each case that is not as it should be, for the widget of
-    a merge request.
+    """Report for GitLab's Code Quality, the widget of a merge request.
 
-    GitLab shows only the first of issues with equal fingerprints, and wants paths from the root of
-    the repository.
+    It has an issue for each case that is not as it should be. GitLab shows only the first of issues
+    with equal fingerprints, and wants paths from the root of the repository.
     """
 
     def add(self, outcome: Outcome) -> None:
@@ -170,8 +170,9 @@ class JUnitReport(Report):
         self._case(suite, name, outcome.seconds, outcome.status, _body(outcome), place)
 
     def _told_apart(self, suite: str, name: str) -> str:
-        """The name, with a number if there is one like it: viewers show the last of equal ones
-        only.
+        """Return the name, with a number if it occurred before.
+
+        Viewers show only the last of equal names.
         """
         number = self.names.add(digest_of(f"{suite}\0{name}"))
         return name if number == 1 else f"{name} ({number})"
@@ -223,8 +224,9 @@ class JUnitReport(Report):
 
 
 def _class(suite: str) -> str:
-    """A path as a dotted name, as pytest makes them, without a drive or a share: viewers make
-    folders of the dots.
+    """Return a path as a dotted name, as pytest makes them, without a drive or a share.
+
+    Viewers make folders of the dots.
     """
     return printable(
         suite
@@ -238,8 +240,9 @@ def _path(file: str | None) -> str | None:
 
 
 def _body(outcome: Outcome) -> str:
-    """Return what stands in a testcase: what is wrong, or why it is excused; and the expression, where
-    neither that nor the name says it.
+    """Return the body of a testcase: what is wrong, or why it is excused.
+
+    The expression is added where neither that nor the name shows it.
     """
     record = outcome.record
     if outcome.bad:
@@ -271,14 +274,14 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ROOT, _ROOT_IS = (
     "%SRCROOT%",
     {"text": "The root of the repository."},
-)  # where that is on this machine is nobody's business
+)  # SARIF's name for the root, whose path on this machine stays private
 _INDEX = {name: index for index, name in enumerate(RULES)}
 
 
 class SarifReport(Report):
     """One run with its results, the worst first."""
 
-    MOST = 25_000  # results; GitHub refuses a file with more
+    MOST = 25_000  # results: GitHub refuses a file with more
 
     def add(self, outcome: Outcome) -> None:
         if outcome.bad or outcome.status == XFAILED:
@@ -294,7 +297,7 @@ class SarifReport(Report):
         self.stream.write(
             f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n'
         )
-        for number, result in enumerate(self.worst):  # one by one: together they are large
+        for number, result in enumerate(self.worst):  # one at a time, as they are large
             self.stream.write(",\n" + result if number else result)
         self.stream.write("\n]}\n]}\n")
         self.stream.flush()
@@ -321,13 +324,13 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     """
     record, expected = outcome.record, outcome.status == XFAILED
     suppression = {
-        "kind": "external" if record.xfail is None else "inSource",  # the former is a baseline
+        "kind": "external" if record.xfail is None else "inSource",  # external: in a baseline
         "justification": one_line(outcome.reason or "expected to fail", 500),
     }
     name = one_line(id_text(record.id), 100)
     said = {"id": name, "expression": one_line(record.expr, 500)}
     index = {"ruleIndex": _INDEX[outcome.rule]} if outcome.rule in _INDEX else {}
-    # a record, by its id
+    # The id of a record.
     return {
         "ruleId": outcome.rule,
         **index,
@@ -346,8 +349,9 @@ def _result(outcome: Outcome) -> dict[str, Any]:
 
 
 def _physical(place: Place, suite: str) -> dict[str, Any]:
-    """GitHub refuses a file in which a result has no file, so that the command line counts
-    as one.
+    """Return the physical location of a result.
+
+    GitHub refuses a report in which a result has no file, so the command line counts as one.
     """
     columns = {
         "startColumn": place.column,
@@ -362,7 +366,7 @@ def _physical(place: Place, suite: str) -> dict[str, Any]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    """A reference from the root of the repository, or the whole address of a file elsewhere."""
+    """Return a reference from the root of the repository, or the full address of another file."""
     elsewhere = path.startswith("//") or os.path.isabs(path)
     return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": _ROOT}
 
@@ -374,12 +378,12 @@ _SEVERITIES = {
     "note": "recommendation",
     "warning": "warning",
     "error": "error",
-}  # GitHub's words for SARIF's levels
+}  # SARIF's levels in GitHub's words
 
 
 @cache
 def driver() -> dict[str, Any]:
-    """The tool component; without a version where gradcli is not installed."""
+    """Return the tool component; without a version if gradcli is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     found: dict[str, Any] = {

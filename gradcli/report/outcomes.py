@@ -29,19 +29,21 @@ T = TypeVar("T")
 
 # -- What a case is known by from run to run: what it says, never where it stands
 
-_LONGEST = 400  # characters of a text that is told as it is
+_LONGEST = 400  # characters: a longer text is cut and gets a digest
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A case by its file (from the folder of its project, with ``/``), id, text, and what it was
-    given; equal ones by their number.
+    """Identity of a case: its file, id, text, and what it was given.
+
+    The file is a path from the folder of its project, with ``/``. Equal cases are told apart by
+    their number.
     """
 
     file: str
     id: str | None  # as JSON
     text: str
-    given: str | None  # a digest of claims, values, seed and wrt
+    given: str | None  # a digest of the claims, values, seed and wrt
     number: int = 1
 
     @property
@@ -50,7 +52,7 @@ class Identity:
 
 
 def identity_of(record: Record, file: str) -> Identity:
-    """The identity of a case among others that differ from it."""
+    """Return the identity of a case, which differs from those of other cases."""
     text = record.expr.replace("\r\n", "\n")
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}… sha256 {_digest(text)}"
@@ -76,7 +78,7 @@ class Tally(Counter[bytes]):
 
 
 def digest_of(text: Any) -> bytes:
-    """A digest of a text, as a tally counts."""
+    """Return a digest of a text, as a tally counts them."""
     return hashlib.sha256(str(text).encode("utf-8", "surrogatepass")).digest()
 
 
@@ -90,13 +92,13 @@ class Outcome:
     record: Record
     name: str
     status: str
-    reason: str | None = None  # of a skip or an expected failure
+    reason: str | None = None  # why it is skipped or expected to fail
     seconds: float = 0.0
-    # lines that explain a failure: what, where, both values, diagnosis
+    # Lines that explain a failure: what and where it is, both values, a diagnosis.
     details: list[str] = field(default_factory=list)
-    identity: Identity | None = None  # what it is known by from run to run
-    repeat: str | None = None  # of one that is wrong: a command that repeats it
-    # of arguments that were drawn at random: how many points, and from which seed on
+    identity: Identity | None = None  # identifies the case from run to run
+    repeat: str | None = None  # a command that repeats the case, if it is wrong
+    # For arguments drawn at random: how many points, and the first seed.
     drawn: str | None = None
 
     @property
@@ -105,9 +107,7 @@ class Outcome:
 
     @property
     def was_reached(self) -> bool:
-        """Return whether the case was decided, rather than left when the time of the run
-        was spent.
-        """
+        """True if the case was decided, not left because the run's time was spent."""
         return not self.record.unreached
 
     @property
@@ -162,8 +162,9 @@ class Outcome:
 
     @property
     def rule(self) -> str:
-        """A stable word for the kind of finding: a verdict, ``assert``, ``xpass`` or an error's
-        code.
+        """Stable word for the kind of finding.
+
+        It is a verdict, ``assert``, ``xpass`` or an error's code.
         """
         if self.record.error is not None:
             return f"error-{self.record.error.code}"
@@ -182,10 +183,10 @@ class Summary:
     verdicts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     interrupted: bool = False
-    digitless: int = 0  # cases that passed with no right digit in the value or an entry
-    unreached: int = 0  # cases for which no time was left
-    unchanged: int = 0  # files and functions that were left out, since nothing of them changed
-    since: str | None = None  # when
+    digitless: int = 0  # cases that passed without a right digit in the value or an entry
+    unreached: int = 0  # cases that the time did not suffice for
+    unchanged: int = 0  # files and functions left out because they have not changed
+    since: str | None = None  # the revision that they are unchanged since
 
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
@@ -256,7 +257,7 @@ KINDS = {
 
 
 def make(kind: str, stream: TextIO, **how: bool) -> Report:
-    """A report of one of the `KINDS`; that for people takes ``verbose`` and ``quiet``."""
+    """Make a report of one of the `KINDS`; that for people takes ``verbose`` and ``quiet``."""
     module, _, name = KINDS[kind].partition(".")
     report: Report = getattr(import_module(f"gradcli.report.{module}"), name)(
         stream, **(how if kind == "text" else {})
@@ -292,7 +293,7 @@ class Report:
         raise NotImplementedError
 
     def text(self, summary: Summary) -> str:
-        """The whole page."""
+        """Return the whole page."""
         raise NotImplementedError
 
 
@@ -300,8 +301,10 @@ class Report:
 
 
 def gravity(outcome: Outcome) -> int:
-    """Failures by their verdict, then what could not be evaluated, what passes against expectation,
-    what was not reached, and the rest.
+    """Return how grave an outcome is.
+
+    Failures come first, by their verdict; then cases that could not be evaluated, those that pass
+    against expectation, those that were not reached, and the rest.
     """
     if not outcome.was_reached:
         return 1
@@ -316,8 +319,9 @@ def gravity(outcome: Outcome) -> int:
 
 
 class Worst(Generic[T]):
-    """The gravest of many findings, at most ``limit``; iterated worst first, and of the equally
-    grave the earliest first.
+    """Gravest of many findings, at most ``limit``.
+
+    It is iterated worst first, and among equally grave findings the earliest first.
     """
 
     def __init__(self, limit: int) -> None:
@@ -331,7 +335,7 @@ class Worst(Generic[T]):
         if len(self._kept) < self.limit or key < self._kept[-1][0]:
             insort(self._kept, (key, make(outcome)))
             del self._kept[self.limit :]
-        self.seen += 1  # at last: one of which nothing can be made is not among them
+        self.seen += 1  # last, so that an outcome whose `make` raises is not counted
 
     @property
     def left_out(self) -> int:

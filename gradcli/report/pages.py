@@ -1,5 +1,6 @@
-"""Reports for people: text, and pages of what is wrong, the worst first, in Markdown and as
-annotations of GitHub Actions.
+"""Reports for people: text, and pages of what is wrong, the worst first.
+
+The pages are in Markdown and annotations of GitHub Actions.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from gradcli.report.describing import (
 )
 from gradcli.report.outcomes import Outcome, Report, Summary
 
-_MOST_NOTES = 100  # of claims that are right
-_MOST_UNREACHED = 10  # cases that are named
+_MOST_NOTES = 100  # most notes on right claims
+_MOST_UNREACHED = 10  # most unreached cases that are named
 
 
 class TextReport(Report):
@@ -42,13 +43,13 @@ class TextReport(Report):
     has in colour.
     """
 
-    MOST = 1000  # failures that are shown in full
+    MOST = 1000  # most failures that are shown in full
 
     def __init__(self, stream: TextIO, verbose: bool = False, quiet: bool = False) -> None:
         super().__init__(stream)
         self.verbose, self.quiet = verbose, quiet
         self.notes: list[str] = []
-        self.unreached: list[str] = []  # the first of them, each on a line
+        self.unreached: list[str] = []  # the first ones, a line each
 
     def add(self, outcome: Outcome) -> None:
         if not outcome.was_reached:
@@ -102,7 +103,7 @@ class TextReport(Report):
         self.stream.flush()
 
     def put_case(self, status: str, parts: list[str]) -> None:
-        """A case as it comes: what became of it, where it is, what it says, and a remark."""
+        """Write a case as it comes: its outcome, its place, its text, and a remark."""
         self._put("  ".join([f"{status:<7}", *parts]))
 
     def put_block(self, text: str) -> None:
@@ -121,10 +122,10 @@ class TextReport(Report):
 
 # -- Markdown ------------------------------------------------------------------------------------
 
-# bytes of a page: a comment on GitHub has 65,536 characters at most, and a summary that is longer
-# loads slowly
+# Bytes of a page. A comment on GitHub has at most 65,536 characters, and a longer summary loads
+# slowly.
 ROOM = 60_000
-_RESERVED = 200  # bytes for what is said of cases without room
+_RESERVED = 200  # bytes for the note on cases that do not fit
 _COLUMNS = ("finding", "id", "place", "expression", "reason")
 
 
@@ -136,8 +137,9 @@ class _Finding(NamedTuple):
 
 
 class MarkdownReport(Report):
-    """A page for summaries of CI jobs and for comments: what came of the run, a table of what is
-    wrong, and each in full, folded.
+    """Page for summaries of CI jobs and for comments.
+
+    It has the outcome of the run, a table of what is wrong, and each case in full, folded.
     """
 
     MOST = 50
@@ -153,13 +155,15 @@ class MarkdownReport(Report):
         id, where, expr, why = (markdown_code(text, limit) for text, limit in texts)
         full = markdown_block(block(replace(outcome, repeat=None)))
         if outcome.repeat is not None:
-            # by itself, so that it can be copied
+            # In a block of its own, so that it can be copied.
             full += "\n" + markdown_block(outcome.repeat, "sh")
         return _Finding((outcome.rule, id, where, expr, why), full)
 
     def text(self, summary: Summary, room: int = ROOM) -> str:
-        """The whole, in so many bytes: the worst cases have room first, and what has none is
-        counted. Empty if nothing has room.
+        """Return the whole page, in at most ``room`` bytes.
+
+        The worst cases have room first, and cases without room are counted. The page is empty if
+        nothing has room.
         """
         text = (
             "### "
@@ -171,7 +175,7 @@ class MarkdownReport(Report):
         if room < 0:
             return ""
         rows = _within(room, _table(found))
-        shown = max(len(rows) - 1, 0)  # beside the head of the table
+        shown = max(len(rows) - 1, 0)  # without the table's head
         if shown:
             text += "\n" + "".join(rows)
             room -= _size("".join(rows))
@@ -204,7 +208,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _within(room: int, texts: list[str]) -> list[str]:
-    """The first of the texts, as many as have room, each with an end of line."""
+    """Return the first of the texts, as many as have room, each with an end of line."""
     for number, text in enumerate(texts):
         room -= _size(text) + 1
         if room < 0:
@@ -218,7 +222,7 @@ def _size(text: str) -> int:
 
 # -- GitHub --------------------------------------------------------------------------------------
 
-_SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary; GitHub refuses a longer one as a whole
+_SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary: GitHub refuses all of a longer one
 
 
 class GitHubReport(Report):
@@ -278,8 +282,9 @@ class GitHubReport(Report):
 
 
 def _can_be_linked(place: Place) -> bool:
-    """Return whether the file has a name that a log can hold: that of another is told in
-    the text.
+    """Return whether the file has a name that a log can hold.
+
+    Another file is named in the text.
     """
     return place.path is not None and printable(place.path) == place.path
 

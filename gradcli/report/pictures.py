@@ -1,10 +1,10 @@
-"""Explanations as pictures, in SVG and in Mermaid, which GitHub draws: boxes and edges, operands
-above their users.
+"""Explanations as pictures, in SVG and in Mermaid, which GitHub draws.
 
-A box is a node, or for many nodes a function, a call or a line of the text. A drawing has at most
-some boxes. As long as there are more, nodes are folded further: first what a built-in function was
-expanded to, with the numbers of the text; then calls of a user's functions; then the lines of the
-program; and at last whatever is far from the result.
+They have boxes and edges, with operands above their users. A box is a node; of many nodes, it is a
+function, a call or a line of the text. A drawing has a limited number of boxes. As long as there
+are more, nodes are folded further: first the expansion of a built-in function, with the numbers of
+the text; then calls of a user's functions; then the lines of the program; and at last whatever is
+far from the result.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from gradcli.report.data import group_pairs
 from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.lines import short, size
 
-FEW = 40  # nodes that are all drawn
-MOST = 120  # boxes of a drawing
-_TITLE = 24  # characters of a box's title
-_NUMBER = 26  # characters of a number
+FEW = 40  # up to this many nodes are all drawn
+MOST = 120  # most boxes in a drawing
+_TITLE = 24  # most characters of a box's title
+_NUMBER = 26  # most characters of a number
 _DIGITS = 4
 _GIVEN = ("leaf", "frozen", "const")
-_LISTED = 3  # entries of an array that stand in a box
+_LISTED = 3  # most entries of an array in a box
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ class Drawing:
     title: str
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
-    nodes: int  # how many there are, drawn each or folded
+    nodes: int  # the number of nodes, drawn or folded
 
     @property
     def count(self) -> str:
         return f"{self.nodes:,} nodes as {len(self.boxes)} boxes"
 
 
-Groups = dict[int, int]  # by ids: the id of the node that stands for it
+Groups = dict[int, int]  # each id to the id of the node that represents its group
 
 
 def drawing(explanation: Explanation) -> Drawing:
@@ -96,8 +96,9 @@ def drawing(explanation: Explanation) -> Drawing:
 def _fold(
     explanation: Explanation, groups: Groups, key_of: Callable[[Explanation, ExplainedNode], Any]
 ) -> Groups:
-    """The nodes of one key as one, which stands where the last of them does; those without a key as
-    they were.
+    """Fold the nodes of one key into one, at the place of the last of them.
+
+    Nodes without a key stay as they were.
     """
     last: dict[Any, int] = {}
     keys = {}
@@ -113,8 +114,9 @@ def _fold(
 
 
 def _functions(explanation: Explanation, node: ExplainedNode) -> Any:
-    """The result of the built-in function that a node is of; a number of the text is its only
-    user's.
+    """Return the result of the built-in function that a node belongs to.
+
+    A number of the text belongs to its only user.
     """
     return node.inside or (node.id if node.function is not None else None)
 
@@ -124,14 +126,15 @@ def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
 
 
 def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
-    """The lines before that of the result."""
+    """Return the line of a node, if it is before the line of the result."""
     last = explanation.node(explanation.result).statement
     return None if node.op in ("leaf", "frozen") or node.statement == last else node.statement
 
 
 def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Groups:
-    """The groups nearest to the result; each of the others is folded into the nearest that it leads
-    to.
+    """Return the groups nearest to the result.
+
+    Each other group is folded into the nearest one that it leads to.
     """
     operands: dict[int, list[int]] = {}
     for node in reversed(explanation.nodes):
@@ -139,7 +142,7 @@ def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Gro
         own += [groups[operand] for operand in _drawn_operands(explanation, groups, node)]
     root = groups[explanation.result]
     into, pending = {root: root}, [root]
-    for group in pending:  # which grows
+    for group in pending:  # grows during the loop
         for operand in operands.get(group, ()):
             if operand not in into:
                 into[operand] = operand if len(pending) < most else into[group]
@@ -168,8 +171,10 @@ def _draw(explanation: Explanation, groups: Groups) -> Drawing:
 
 
 def _drawn_operands(explanation: Explanation, groups: Groups, node: ExplainedNode) -> list[int]:
-    """The operands that an edge leads from: a helper that several use stands in one of their boxes,
-    whose result the others do not use.
+    """Return the operands that an edge leads from.
+
+    A helper with several users stands in the box of one of them. The others do not use the result
+    of that box.
     """
     others = [operand for operand in node.operands if groups[operand] != groups[node.id]]
     return [
@@ -193,8 +198,10 @@ def _with_helpers_inside(explanation: Explanation, groups: Groups) -> Groups:
 
 
 def _is_helper(explanation: Explanation, node: ExplainedNode) -> bool:
-    """Return whether a node has no box of its own: what a function computes beside the way of its
-    gradient, as indices and masks are; and numbers of the text, in drawings of many nodes.
+    """Return whether a node has no box of its own.
+
+    This holds for a function's computations that its gradient does not depend on, such as indices
+    and masks, and for numbers of the text in drawings of many nodes.
     """
     if node.inside is not None and node.adjoint is None:
         return bool(explanation.gradients)
@@ -202,7 +209,7 @@ def _is_helper(explanation: Explanation, node: ExplainedNode) -> bool:
 
 
 def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
-    """A node, or those that it stands for."""
+    """Return the box of a node, or of the nodes that it stands for."""
     ids = tuple(sorted(members))
     node = explanation.node(group)
     counted = [
@@ -216,7 +223,7 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
     detail = f"{len(counted):,} nodes" if several else node.function or node.op
     if several and node.function is not None:
         detail = f"{node.function}, {detail}"
-    if group == explanation.result and node.text is None:  # of a very long expression
+    if group == explanation.result and node.text is None:  # the expression is very long
         text = explanation.record.expr
     role = node.op if node.op in _GIVEN else "folded" if several else "operation"
     if explanation.result in ids:
@@ -246,8 +253,9 @@ def _number(value: Any) -> str:
 
 
 def lines_of(box: Box) -> list[tuple[str, str]]:
-    """Return what stands below a box's title, each line with its kind: what it is and its value;
-    the adjoint.
+    """Return the lines below a box's title, each with its kind.
+
+    They are what the box is and its value; then the adjoint.
     """
     own = "" if box.detail in (box.role, box.title) else box.detail
     value = f"= {box.value}" if box.value else ""
@@ -261,13 +269,14 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
 # -- Pictures: boxes with values and adjoints, operands above their users ------------------------
 
 
-# width of one in the font of boxes, which has one width; of the widest of usual fonts
+# Pixels of a character in the boxes' monospace font: the widest of the usual ones.
 _CHARACTER = 7.3
 _PADDING, _MARGIN = 10, 24
-_HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes of a layer
+_HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes in a layer
 _LINE = 17
-_LABELLED, _LABEL = 90, 14  # edges up to which each has its number, and its characters
-# of the last piece of an edge: where its number may stand, the best first
+_LABELLED, _LABEL = 90, 14  # most edges with a number each, and most characters of that
+# Where a number may be placed along the last segment of an edge, as fractions of it, the best
+# first.
 _ALONG = np.array(sorted(np.linspace(0.1, 0.9, 17), key=lambda place: abs(place - 0.6)))
 _TITLE_ROOM = 34
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -277,13 +286,14 @@ _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', mono
 
 Point = tuple[float, float]
 
-_BEND = 0.15  # the room of a long edge between boxes, in theirs
+_BEND = 0.15  # width that a long edge takes between boxes, in widths of a box
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places in units of boxes, from the left and from the top; each edge as the points that it
-    goes through, its ends among them.
+    """Places in units of boxes, from the left and from the top.
+
+    Each edge is given as the points that it goes through, its ends included.
     """
 
     places: dict[int, Point]
@@ -293,8 +303,10 @@ class Layout:
 
 
 def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
-    """Places for keys, of which larger ones use smaller ones: an edge that does not go upwards is
-    laid as if it did, so that none are in a circle. What no edge leads to stands beside the others.
+    """Lay out keys, of which larger ones use smaller ones.
+
+    An edge from a larger key to a smaller one is laid as if it were reversed, so that there are no
+    cycles. Parts that no edge connects stand beside each other.
     """
     laid = dict.fromkeys((min(edge), max(edge)) for edge in edges if edge[0] != edge[1])
     part_of = {key: [key] for key in keys}
@@ -310,7 +322,7 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
         numbers = {key: number for number, key in enumerate(part)}
         numbered = [(numbers[begin], numbers[end]) for begin, end in laid if begin in numbers]
         points = {0: (left, 0.0)}
-        if numbered:  # by itself, so that what has a larger number is a bend of a long edge
+        if numbered:  # each part is laid out alone: numbers beyond its own are bends of long edges
             ((found, _, height, passed),) = _from_edges()(
                 numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND
             )
@@ -329,8 +341,9 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
 
 
 def _from_edges() -> Any:
-    """Return what lays edges out: there are wheels of it for the usual systems, not for every one
-    that has Python.
+    """Return the function that lays edges out.
+
+    There are wheels of it for the usual systems, but not for every system that has Python.
     """
     try:
         from fast_sugiyama import from_edges
@@ -374,7 +387,7 @@ _COLOURS = """
 
 
 def colours(dark: bool) -> dict[str, str]:
-    """The colours of a theme by the names of the style's variables."""
+    """Return the colours of a theme by the names of the style's variables."""
     words = _COLOURS.split()
     return {
         f"--{name}": colour for name, colour in zip(words[::3], words[1 + dark :: 3], strict=True)
@@ -385,8 +398,9 @@ def colours(dark: bool) -> dict[str, str]:
 
 
 def svg(explanation: Explanation, *, embedded: bool = False) -> str:
-    """The picture of an explanation, light or dark as the viewer prefers; embedded without its
-    title and paper.
+    """Return the picture of an explanation, light or dark as the viewer prefers.
+
+    If it is ``embedded``, it has no title and no paper.
 
     Each box is a group with ``data-nodes``, the ids of the nodes that it stands for; each edge has
     ``data-from`` and ``data-to``, the ids of the results of its boxes.
@@ -435,7 +449,7 @@ class _Picture:
     # -- boxes
 
     def _place(self, key: int) -> Point:
-        """The middle of a box's upper side."""
+        """Return the middle of a box's upper side."""
         return self._at(self.laid.places[key])
 
     def _at(self, point: Point) -> Point:
@@ -470,8 +484,9 @@ class _Picture:
     # -- edges
 
     def _way(self, edge: Edge) -> list[Point]:
-        """The points of an edge from the operand's box to the user's: from a lower side to the
-        upper side of a box below.
+        """Return the points of an edge from the operand's box to the user's.
+
+        They lead from a lower side to the upper side of a box below.
         """
         (x, y), *bends, last = map(
             self._at, self.laid.ways[min(edge.begin, edge.end), max(edge.begin, edge.end)]
@@ -496,7 +511,7 @@ class _Picture:
         return f'data-from="{self.ids[edge.begin]}" data-to="{self.ids[edge.end]}"'
 
     def _labels(self) -> Iterator[str]:
-        """The numbers on edges, each on its own, where it covers no box and no other number."""
+        """Yield the numbers on edges, each where it covers no box and no other number."""
         taken = []
         for box in self.drawn.boxes:
             x, y = self._place(box.key)
@@ -553,8 +568,9 @@ def _style() -> str:
 
 
 def _with_colours(rule: str) -> str:
-    """A rule with each colour itself before its variable, which converters such as librsvg do not
-    know: what they skip has been said.
+    """Return a rule with each colour itself before its variable.
+
+    Converters such as librsvg do not know variables. They skip the variable and keep the colour.
     """
     found = colours(dark=False)
     return re.sub(
@@ -579,8 +595,9 @@ _RULES = (
 
 
 def mermaid(explanation: Explanation) -> str:
-    """The graph as a flowchart, operands above their users, with values, adjoints and what flows
-    back along edges.
+    """Return the graph as a flowchart, operands above their users.
+
+    It has values, adjoints, and what flows back along edges.
     """
     drawn = drawing(explanation)
     lines = [
@@ -612,8 +629,9 @@ def _mermaid_edge(edge: Edge, labelled: bool) -> str:
 
 
 def _entities(text: str) -> str:
-    """Text in which every character that Mermaid, Markdown or HTML would act on is written as its
-    number.
+    """Escape a text for Mermaid, Markdown and HTML.
+
+    Each character that one of these would act on is written as its number.
     """
     return "".join(
         character if character.isalnum() or character in " .,+=" else f"#{ord(character)};"

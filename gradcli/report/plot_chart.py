@@ -1,8 +1,8 @@
-"""Curves and contours as text: dots of Braille, or marks where there are no colours to tell several
-apart, with round numbers.
+"""Curves and contours as text, with round numbers.
 
-The axes and panels are those of all pictures of curves. Colours are told as names; what makes them
-visible is for those who know the terminal.
+Curves are dots of Braille, or marks where there are no colours to tell several apart. The axes and
+panels are those of all pictures of curves. Colours are given as names; the callers that know the
+terminal turn them into visible colours.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from gradcli.report.lines import Line, Part
 from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
 from gradcli.spelling import words
 
-_LONGEST = 40  # characters of a label
-_MARGIN = 0.04  # above and below what is shown
-_CLIPPED = 1.5  # times the inner part of the heights, beyond it, where curves leave every picture
-_LARGEST = 1e300  # of an axis: what libraries can still calculate with
+_LONGEST = 40  # most characters of a label
+_MARGIN = 0.04  # of the height: room above and below the curves
+_CLIPPED = 1.5  # room beyond the inner 80% of the heights, relative to it, where a curve is clipped
+_LARGEST = 1e300  # largest end of an axis that libraries can still calculate with
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -37,8 +37,9 @@ class DrawnLine(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A point to be seen: a "kink" of a curve, an "end" that a curve does not reach, or a "point"
-    by itself.
+    """Visible point: a "kink" of a curve, an "end" that it does not reach, or a "point".
+
+    A "point" stands by itself.
     """
 
     number: int
@@ -58,7 +59,7 @@ class Panel(NamedTuple):
 
 
 def panels(records: Sequence[PlotRecord]) -> list[Panel]:
-    """The panels of curves over one name, those of several expressions together."""
+    """Return the panels of curves over one name, those of several expressions together."""
     curves = [(record, curve) for record in records for curve in record.curves]
     several = sum(record.error is None for record in records) > 1
     found = []
@@ -91,7 +92,7 @@ def _dots(number: int, mark: Mark) -> list[Dot]:
 
 
 def _view(lines: Sequence[DrawnLine], heading: str) -> Ends:
-    """The heights that are shown: all, but where curves leave every picture."""
+    """Return the heights that are shown: all, unless curves leave every picture."""
     ends: list[float] = []
     for line in lines:
         shown = line.ys[np.isfinite(line.ys)]
@@ -126,19 +127,20 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def label(number: float) -> str:
-    """A round number on an axis."""
+    """Return the text of a round number on an axis."""
     text = f"{number:.6g}"
     return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
 # -- Two names -----------------------------------------------------------------------------------
 
-_FLAT = 1e-9  # of the largest slope: where no arrow is drawn
+_FLAT = 1e-9  # of the largest slope: no arrow is drawn below this
 
 
 def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...]:
-    """Points of a field in so many columns and rows, and the way that the value grows there, in
-    parts of the axes.
+    """Return points of a field, and the directions in which the value grows there.
+
+    There are ``columns`` and ``rows`` of points. The directions are in fractions of the axes.
     """
     grid = record.grid
     assert grid is not None
@@ -164,8 +166,8 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
 # -- A sheet of dots and characters, with the colour of each character ---------------------------
 
 DIM = "bright_black"
-Row = list[tuple[str, str]]  # parts of a line, each with the name of its colour, or none
-# of the dots of a character in Braille, from below
+Row = list[tuple[str, str]]  # the parts of a line, each with the name of its colour or ""
+# Bits of the dots of a Braille character, from below.
 _BITS = np.array([[64, 128], [4, 32], [2, 16], [1, 8]])
 
 
@@ -186,22 +188,23 @@ class Sheet:
         self.columns, self.rows = columns, rows
         self.low = np.array([across[0], up[0]])
         ends = np.nextafter([across[1], up[1]], math.inf)
-        self.between = (ends - self.low) / (2 * columns, 4 * rows)  # dots
+        self.between = (ends - self.low) / (2 * columns, 4 * rows)  # distance of dots
         self.dots = np.zeros((4 * rows, 2 * columns), bool)
-        self.behind = np.full((rows, columns), " ")  # characters that give way to points
+        self.behind = np.full((rows, columns), " ")  # give way to points
         self.characters = np.full((rows, columns), "")
         self.colours = np.full((rows, columns), DIM, object)
 
     def places(self, points: Any) -> np.ndarray:
-        """The columns and the rows of the dots nearest to points; those beyond the sheet are on its
-        edge.
+        """Return the columns and the rows of the dots nearest to points.
+
+        Points beyond the sheet have dots on its edge.
         """
         dots = np.rint((np.asarray(points) - self.low) / self.between)
         found: np.ndarray = np.clip(dots, 0, np.flip(self.dots.shape) - 1).astype(int)
         return found
 
     def cell(self, x: float, y: float) -> tuple[int, int]:
-        """The column and the row of the character at a point."""
+        """Return the column and the row of the character at a point."""
         column, row = self.places((x, y)).tolist()
         return column // 2, row // 4
 
@@ -228,7 +231,7 @@ class Sheet:
                 self.colours[row, place] = colour
 
     def rows_of_parts(self) -> list[Row]:
-        """The sheet from above, each line in parts of one colour."""
+        """Return the sheet from the top down, each line in parts of one colour."""
         codes = (self.dots.reshape(self.rows, 4, self.columns, 2) * _BITS[:, None]).sum(axis=(1, 3))
         braille = (0x2800 + codes).astype(np.uint32).view("<U1")
         shown = np.where(codes > 0, braille, self.behind)
@@ -249,16 +252,16 @@ class Chart(NamedTuple):
     failed: bool = False
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line]:
-        """The rows, each in parts with a colour."""
+        """Return the rows as lines, each in parts with a colour."""
         return [Line(None, [Part(text, colour) for text, colour in row]) for row in self.rows]
 
 
 # -- Curves --------------------------------------------------------------------------------------
 
 COLOURS = [*words("cyan yellow magenta green blue red white")]
-MARKS = "*+ox#@%&=~$?"  # of curves without colours
-_PER_LABEL = 10  # columns along the axis below
-_PER_TICK = 3  # rows
+MARKS = "*+ox#@%&=~$?"  # one for each curve, without colours
+_PER_LABEL = 10  # columns per label of the horizontal axis
+_PER_TICK = 3  # rows per tick
 
 SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE = "│┤└─┴┈┊"
 _DOTS = {"kink": "◆", "end": "○", "point": "●"}
@@ -284,7 +287,7 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
 
 
 def margin_of(heights: Iterable[Ends], rows: int) -> int:
-    """The columns of the numbers beside sheets."""
+    """Return the number of columns that the numbers beside sheets take."""
     return max(
         [len(label(at)) for up in heights for at in ticks(*up, max(3, rows // _PER_TICK))],
         default=1,
@@ -292,9 +295,7 @@ def margin_of(heights: Iterable[Ends], rows: int) -> int:
 
 
 def _draw(sheet: Sheet, panel: Panel, style: Style) -> None:
-    """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon
-    them.
-    """
+    """Draw the curves of a panel, with zero's line and poles behind them, and marks on top."""
     low, high = panel.view
     if low < 0 < high:
         sheet.behind[sheet.cell(0.0, 0.0)[1]] = ZERO
@@ -315,7 +316,7 @@ def _draw(sheet: Sheet, panel: Panel, style: Style) -> None:
 
 
 def frame_sheet(heading: str, sheet: Sheet, up: Ends, margin: int) -> list[Row]:
-    """A sheet below its heading, with its axis, and numbers on some of its lines."""
+    """Return a sheet below its heading, with its axis and numbers on some of its lines."""
     rows = sheet.rows
     numbers = ticks(*up, max(3, rows // _PER_TICK))
     beside = {rows - 1 - sheet.cell(0.0, at)[1]: label(at) for at in numbers}
@@ -327,14 +328,14 @@ def frame_sheet(heading: str, sheet: Sheet, up: Ends, margin: int) -> list[Row]:
 
 
 def _segments(xs: np.ndarray, ys: np.ndarray, up: Ends) -> np.ndarray:
-    """The pieces between samples in the view, each as both of its ends."""
+    """Return the pieces between samples in the view, each as its two ends."""
     points, seen = np.stack([xs, ys], axis=1), (up[0] <= ys) & (ys <= up[1])
     pieces: np.ndarray = np.stack([points[:-1], points[1:]], axis=1)[seen[:-1] & seen[1:]]
     return pieces
 
 
 def below(name: str, across: Ends, columns: int, margin: int) -> list[Row]:
-    """The axis of a name, with round numbers."""
+    """Return the axis of a name, with round numbers."""
     floor, labels = [FLOOR] * columns, [" "] * (columns + margin + 1)
     taken = -1
     low, high = across
@@ -367,12 +368,14 @@ def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
 
 _HEIGHTS = [*words("blue bright_blue cyan green bright_green yellow bright_yellow red bright_red")]
 _ARROWS = "→↗↑↖←↙↓↘"
-_APART = (10, 3)  # columns and rows between arrows
+_APART = (10, 3)  # columns and rows from arrow to arrow
 
 
 def contours(record: PlotRecord, style: Style) -> list[Row]:
-    """A field as lines of text: lines of equal value with their heights, and arrows the way that
-    the value grows.
+    """Return a field as lines of text.
+
+    It has lines of equal value with their heights, and arrows in the direction in which the value
+    grows.
     """
     grid = record.grid
     assert grid is not None
@@ -397,12 +400,12 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     for x, y, wide, tall in zip(
         *arrows(record, columns // _APART[0], rows // _APART[1]), strict=True
     ):
-        angle = math.atan2(tall * rows * 2, wide * columns)  # characters are twice as high as wide
+        angle = math.atan2(tall * rows * 2, wide * columns)  # a character is twice as high as wide
         column, row = sheet.cell(x, y)
         sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
     for text, colour, cells in drawn:
         middle = len(cells) // 2
-        for column, row in cells[middle:] + cells[:middle]:  # the first that is free
+        for column, row in cells[middle:] + cells[:middle]:  # the first free place
             end = column + len(text)
             if end <= columns and not "".join(sheet.characters[row, column:end]):
                 sheet.text(column, row, text, colour)

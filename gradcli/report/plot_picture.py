@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _DPI = 100
 _WIDTH, _PANEL, _HEAD, _CONTOURS = 800, 280, 60, 640  # pixels
-_ARROWS = 13  # along a side
-_LONGEST = 90  # characters of a title
+_ARROWS = 13  # arrows along a side
+_LONGEST = 90  # most characters of a title
 
 
 _BACK, _TEXT, _LINES, _CURVES = "#ffffff", "#1f2328", "#d0d7de", 10
@@ -45,7 +45,7 @@ def insist() -> None:
 def picture(
     records: Sequence[PlotRecord], kind: str, width: int | None = None, height: int | None = None
 ) -> bytes:
-    """The bytes of a file of the kind "svg", "png" or "pdf".
+    """Return the bytes of a file of the kind "svg", "png" or "pdf".
 
     Raises UsageError without matplotlib.
     """
@@ -53,7 +53,7 @@ def picture(
     import matplotlib
 
     with warnings.catch_warnings(), matplotlib.rc_context():
-        warnings.simplefilter("ignore")  # characters that a font lacks are boxes
+        warnings.simplefilter("ignore")  # a font draws boxes for characters it lacks
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
         made = _figure(records, width, height)
@@ -154,7 +154,7 @@ def _arrows(ax: Axes, record: PlotRecord) -> None:
 
 # -- A page with a picture and its table: a file of HTML that fetches nothing and runs nothing
 
-_MOST = 2_000  # rows that are shown
+_MOST = 2_000  # most rows that are shown
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; }
 @media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; } }
@@ -170,7 +170,10 @@ th { position: sticky; top: 0; background: var(--back); }
 
 
 def page(records: Sequence[PlotRecord], width: int | None = None, height: int | None = None) -> str:
-    """The whole page. Raises UsageError without matplotlib."""
+    """Return the whole page.
+
+    Raises UsageError without matplotlib.
+    """
     title = "; ".join(record.expr for record in records)
     drawn = picture(records, "svg", width, height).decode()
     content = [

@@ -1,6 +1,4 @@
-"""Results over ranges, as plain data: what came of one query of ``gradcli bound`` or ``gradcli
-plot``.
-"""
+"""Results over ranges, as plain data: of one query of ``gradcli bound`` or ``gradcli plot``."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from gradcli.report.records import Answer, box_text
 
 Ends = tuple[float, float]
 Point = dict[str, float]
-_SHOWN_DIGITS = 6  # of the place where a bound is attained
+_SHOWN_DIGITS = 6  # digits of the place where a bound is attained
 
 
 class Bound(NamedTuple):
@@ -91,7 +89,7 @@ class BoundRecord(Answer):
         }
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """The ranges, and where they are not smooth."""
+        """Return the lines of the ranges, and of the places where they are not smooth."""
         d = "d/d{}" if len(self.grad) == 1 else "∂/∂{}"
         found = {} if self.value is None else {"value": self.value}
         found |= {printable(d.format(name)): bound for name, bound in self.grad.items()}
@@ -128,7 +126,7 @@ def _range(bound: Bound, box: dict[str, Ends]) -> str:
 
 
 def _point(point: Point, box: dict[str, Ends]) -> str:
-    """A point, as exactly as is of interest in the box."""
+    """Return a point as text, as exactly as the size of the box asks for."""
     units = {
         name: 10.0 ** math.floor(math.log10(high - low or 1.0)) for name, (low, high) in box.items()
     }
@@ -141,9 +139,9 @@ def _point(point: Point, box: dict[str, Ends]) -> str:
 
 # -- Curves and fields, which pictures and tables are made from ----------------------------------
 
-_MOST_MARKS = 12  # that are listed
-_LONGEST = 300  # characters of a mark's text
-VALUE = "value"  # the heading of the column of values; derivatives have ``d/dx``
+_MOST_MARKS = 12  # most marks that are listed
+_LONGEST = 300  # most characters of a mark's text
+VALUE = "value"  # heading of the column of values; derivatives are headed ``d/dx``
 
 
 class Mark(NamedTuple):
@@ -211,11 +209,11 @@ class PlotRecord(Answer):
 
     RESULT = "curves grid notes check at"
     ranges: dict[str, Ends] = field(default_factory=dict)
-    by: tuple[str, ...] = ()  # the names of the derivatives
-    at: np.ndarray | None = None  # evenly spaced points of the name, where there is one
+    by: tuple[str, ...] = ()  # names that derivatives are taken by
+    at: np.ndarray | None = None  # evenly spaced points, if there is only one name
     curves: list[Curve] = field(default_factory=list)
     grid: Field | None = None
-    # of two ranges: boxes around what is not smooth
+    # For two ranges: boxes around what is not smooth.
     regions: list[BoundNote] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -254,8 +252,9 @@ class PlotRecord(Answer):
         return [*self.names, *varied, *entry, *self.headings]
 
     def rows(self) -> list[list[Any]]:
-        """The rows of the table: points in order, curve by curve; of two names the first varies
-        fastest.
+        """Return the rows of the table: points in order, curve by curve.
+
+        Of two names, the first varies fastest.
         """
         if self.grid is not None:
             grid = self.grid.table or self.grid
@@ -308,10 +307,10 @@ class PlotRecord(Answer):
         return [*marks, *regions]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """The places that are not smooth, and the verdict."""
+        """Return the lines of the places that are not smooth, and of the verdict."""
         lines: list[Line | Table] = [*self._head(f"  for {box_text(self.ranges)}")]
         for curve, mark in self.marks[:_MOST_MARKS]:
-            said = mark.text.removeprefix(f"{mark.kind} ")  # which is the label
+            said = mark.text.removeprefix(f"{mark.kind} ")  # the kind is the label
             lines.append(
                 labelled_line(
                     mark.kind,
@@ -346,5 +345,5 @@ class PlotRecord(Answer):
 
 
 def _place(low: float, high: float) -> Any:
-    """A point, or both ends of a stretch."""
+    """Return a point, or both ends of a stretch."""
     return low if low == high else [low, high]

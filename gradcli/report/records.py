@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, VariableCheck, Worst
 
 Array = Any  # a NumPy array or scalar
-_LONGEST = 2000  # characters of a text that is told again
+_LONGEST = 2000  # most characters of a text that is repeated
 _SOURCES = {
     "symbolic": "sympy's derivative", "composed": "the composed reference", "double": "a "
     "reference in double",
@@ -79,17 +79,17 @@ class Asserted(Data):
 
     JSON = "holds relation left right within over? worst=furthest"
 
-    holds: bool | None  # None where that could not be decided
+    holds: bool | None  # None if undecided
     left: Array
     right: Array
     within: float
     worst: Worst | None = None
     relation: str = "=="
-    text: str = ""  # what the user wrote, where the assert has several
-    over: dict[str, tuple[float, float]] | None = None  # the box that it is claimed for
-    # the smallest box in which it is not decided
+    text: str = ""  # the user's text, if the assert has several relations
+    over: dict[str, tuple[float, float]] | None = None  # the box that the claim covers
+    # The smallest box where it is undecided.
     left_open: dict[str, tuple[float, float]] | None = None
-    reason: str | None = None  # why not
+    reason: str | None = None  # why it is undecided
 
     @property
     def furthest(self) -> Any:
@@ -150,20 +150,21 @@ class JointCovariance(Data):
 
 @dataclass(eq=False, repr=False)
 class Uncertainty(Data):
-    """Uncertainty that first order makes of the standard deviations of names, for each entry of a
-    result.
+    """Uncertainty that follows to first order from the standard deviations of names.
+
+    It is given for each entry of a result.
     """
 
     JSON = "std contributions covariances? second_order results? notes"
 
     std: Any
-    # of each name alone, the largest first: its part of the variance, and the share of all
+    # Of each single name, the largest first: its part of the variance, and its share of the total.
     contributions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    # the same of pairs of names that move together, whose part may be less than 0
+    # The same for pairs of correlated names, whose part may be negative.
     covariances: dict[str, dict[str, Any]] = field(default_factory=dict)
-    # bias and standard deviation with it, of normal distributions
+    # Bias and standard deviation to second order, for normal distributions.
     second_order: dict[str, float] | None = None
-    results: JointCovariance | None = None  # with the results before it in its program
+    results: JointCovariance | None = None  # with the program's earlier results
     notes: list[str] = field(default_factory=list)
 
 
@@ -189,8 +190,10 @@ class Failure(Data):
 
 @dataclass(eq=False, repr=False)
 class Answer(Data):
-    """The answer to one case: where that stands, how it was read, the verdict on the result, and
-    the reason why there is none.
+    """Answer to one case.
+
+    It has the case's place, how it was read, the verdict on the result, and the reason if there is
+    no result.
 
     RESULT  the fields that a case with an error does not have
     """
@@ -202,20 +205,20 @@ class Answer(Data):
     file: str | None = None
     line: int = 1
     column: int = 1
-    record_line: bool = False  # whether ``line`` is that of a JSON Lines record
-    read_as: str | None = None  # the text in the language's own spelling, where it has a textbook's
-    dialect: str | None = None  # by which the text was read, if not NumPy's
+    record_line: bool = False  # whether ``line`` is the line of a JSON Lines record
+    read_as: str | None = None  # the text in the language's own notation, if it was a textbook's
+    dialect: str | None = None  # the dialect that the text was read in, if not NumPy's
     check: Check | None = None
-    points: int = 0  # at how many points the case was checked
+    points: int = 0  # the number of points that the case was checked at
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
-    meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
-    # a digest of the claims and the like that identify the case beside its text
+    meta: dict[str, Any] | None = None  # other members of a JSON Lines record, which are passed on
+    # A digest of the claims etc. that identify the case together with its text.
     given: str | None = None
 
     @classmethod
     def of_error(cls, error: GradcliError, *, id: Any = None, expr: str | None = None) -> Self:
-        """The answer to something that could not be read or run."""
+        """Return the answer to something that could not be read or run."""
         source, span = error.source, error.span
         line, column = source.position(span.start) if source and span else (1, 1)
         text = expr if expr is not None else source.text.strip() if source else ""
@@ -229,7 +232,7 @@ class Answer(Data):
         return found.fail(error)
 
     def fail(self, error: GradcliError) -> Self:
-        """The answer, with an error in the place of its result."""
+        """Return the answer with an error in place of its result."""
         self.error = Failure.of(error)
         for each in fields(self):
             if each.name in self.RESULT.split():
@@ -241,7 +244,10 @@ class Answer(Data):
         return self
 
     def error_text(self) -> str:
-        """The error as text; one of a whole record says which record it is."""
+        """Return the error as text.
+
+        The error of a whole record says which record it is.
+        """
         assert self.error is not None
         text = self.error.error.render()
         if self.error.error.source is None and self.record_line:
@@ -256,7 +262,7 @@ class Answer(Data):
         return bool(self.expr) or self.record_line or self.line > 1
 
     def _head(self, *further: str) -> list[Line]:
-        """The expression, and how it was read."""
+        """Return the lines of the expression, and of how it was read."""
         facts = {"read as": self.read_as, "dialect": self.dialect}
         title = [printable(line) for line in text_lines(self.expr, keepends=False)]
         heading = [
@@ -270,7 +276,7 @@ class Answer(Data):
 
     @staticmethod
     def _check_line(check: Check, where: str) -> Line:
-        """The verdict on formulas or curves, by whom, and where."""
+        """Return the line of the verdict on formulas or curves, with who checked it and where."""
         word, parts = check.worst, check.variables.values()
         if word != "agree":
             reason = next(
@@ -284,17 +290,18 @@ class Answer(Data):
         )
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """Return the lines of a result: numbers to some digits, if that is said, and arrays in
-        lines of a width.
+        """Return the lines of a result.
+
+        Numbers are rounded to ``digits``, if given, and arrays have lines of ``width``.
         """
         raise NotImplementedError
 
     def equations(self, digits: int | None = None) -> list[str]:
-        """The result in LaTeX."""
+        """Return the result in LaTeX."""
         raise NotImplementedError
 
     def to_latex(self, digits: int | None = None) -> str:
-        """The result as a part of a document in LaTeX."""
+        """Return the result as a part of a document in LaTeX."""
         return latex_document(self.expr, self.equations(digits))
 
     def _repr_latex_(self) -> str:
@@ -344,27 +351,27 @@ class Record(Answer):
     hessian: dict[str, dict[str, Array]] | None = None
     jvp: Array = None
     hvp: dict[str, Array] | None = None
-    tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp or hvp
-    derivative: dict[str, Any] | None = None  # formulas; of a Hessian, by both names
+    tangents: dict[str, Array] = field(default_factory=dict)  # directions of the jvp or hvp
+    derivative: dict[str, Any] | None = None  # formulas; for a Hessian, by both names
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
-    asserted: Asserted | None = None  # the first false relation of an assert, or else its first one
-    relations: list[Asserted] = field(default_factory=list)  # all of them
-    # false asserts beside it in its program, of which no other record tells
+    asserted: Asserted | None = None  # an assert's first false relation, or else its first one
+    relations: list[Asserted] = field(default_factory=list)  # all relations of the assert
+    # False asserts in the same program, which no other record reports.
     refuted: list[str] = field(default_factory=list)
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
     # value and gradients as decimal strings, from the reference
     precise: dict[str, Any] | None = None
-    precise_certified: bool | None = None  # whether each of these digits is proved
+    precise_certified: bool | None = None  # whether every one of these digits is proved
     skip: str | None = None  # why the case is not checked
-    unreached: bool = False  # whether there was no time left for it
-    xfail: str | None = None  # why it is known to fail
-    # values that were chosen for names without one
+    unreached: bool = False  # whether time ran out before the case
+    xfail: str | None = None  # why the case is known to fail
+    # Values chosen for names that have none.
     point: dict[str, Array] = field(default_factory=dict)
-    # the values of the names with derivatives, where a report shows them
+    # Values of the names with derivatives, where a report shows them.
     at: dict[str, Array] = field(default_factory=dict)
-    uncertainty: Uncertainty | None = None  # of the value, where values are not exact
-    explanation: Any = None  # the Explanation, where one is asked for
+    uncertainty: Uncertainty | None = None  # of the value, if the given values are not exact
+    explanation: Any = None  # the Explanation, if one was asked for
     dependent: str = ""  # the name that an equation gives, whose derivatives these are
 
     @property
@@ -393,7 +400,7 @@ class Record(Answer):
         return self.seed if self.seed_given else None
 
     def equations(self, digits: int | None = None) -> list[str]:
-        """The value, and each derivative as a formula and as numbers."""
+        """Return the value, and each derivative as a formula and as numbers."""
         if self.value is None:
             return []
         f = spelled(self.dependent or "f")
@@ -407,11 +414,11 @@ class Record(Answer):
         return lines
 
     def _shown(self, digits: int | None) -> Any:
-        """The value, with its standard deviation, if it has one."""
+        """Return the value, with its standard deviation, if it has one."""
         return self.value if self.std is None else with_deviations(self.value, self.std, digits)
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """The value, the derivatives, the verdict, and what is to be said of them."""
+        """Return the lines of the value, the derivatives, the verdict, and remarks on them."""
         value, kind = (
             array_text(self._shown(digits), digits, width),
             f"{self.dtype}{f', shape {self.shape}' if self.shape else ''}",
@@ -522,8 +529,9 @@ class Record(Answer):
         return "float64" if type(self.value) is np.float64 else _name(np.asarray(self.value).dtype)
 
     def derivatives(self) -> dict[str, Array]:
-        """The derivatives of the record's mode, by the name of their variable (or pair of
-        variables).
+        """Return the derivatives of the record's mode by their variable's name.
+
+        A Hessian has names of pairs of variables.
         """
         if self.mode == "jvp":
             return {"jvp": self.jvp}
@@ -532,14 +540,15 @@ class Record(Answer):
         return {"jacobian": self.jacobian, "hvp": self.hvp}.get(self.mode, self.grad) or {}
 
     def formulas(self) -> dict[str, str]:
-        """The formulas of these."""
+        """Return the formulas of the derivatives by the same names."""
         found = _by_pairs(self.derivative) if self.mode == "hessian" else self.derivative or {}
         return {name: text for name, text in found.items() if text}
 
     @property
     def failed(self) -> bool:
-        """Return whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false
-        assert.
+        """True if the record makes ``gradcli eval`` exit with 1.
+
+        The cause is a mismatch, or a false assert.
         """
         mismatch = self.check is not None and self.check.verdict == "mismatch"
         return (
@@ -562,8 +571,10 @@ class Record(Answer):
         return None if self.value is None else self.shape
 
     def join(self, later: Record) -> Record:
-        """The result of a program with these two: that of its last query, if there is one, which
-        tells of false asserts beside it.
+        """Return the result of a program with these two records.
+
+        It is that of the program's last query, if there is one, and it reports the false asserts as
+        well.
         """
         kept, other = (
             (self, later)
@@ -578,8 +589,9 @@ class Record(Answer):
         return kept
 
     def take_outcome(self, relations: list[Asserted]) -> None:
-        """Take the outcome of an assert's relations: it is the first false one's, or else the first
-        undecided one's.
+        """Take the outcome of an assert's relations.
+
+        It is the outcome of the first false relation, or else of the first undecided one.
         """
         self.relations = relations
         outcomes = [part.holds for part in relations]
@@ -604,8 +616,9 @@ def _shares(found: Uncertainty) -> list[str]:
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:
-    """Say what a check of large arrays may have missed: entries that were not looked at, rules that
-    were held along directions only.
+    """Return text on what a check of large arrays may have missed.
+
+    It names entries that were not looked at, and rules that were held along directions only.
     """
     fewest = min(
         (c.entries for c in parts if c.entries),

@@ -1,5 +1,6 @@
-"""Results of the Python API: a class for each mode, in which what was asked for is there, and
-nothing is None that need not be.
+"""Results of the Python API: a class for each mode.
+
+Each class has what was asked for, and nothing in it is None without need.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class GradientRecord(Result[Checked_co]):
 
 
 class AssertRecord(GradientRecord[Checked_co]):
-    """The outcome of a program whose last statement is an assert:
+    """Outcome of a program whose last statement is an assert.
 
     ``value`` says whether it holds. It has no gradient.
     """
@@ -87,7 +88,7 @@ KINDS: dict[str, type[Result[Any]]] = {
 
 
 def result_of(record: Record, checked: bool) -> Result[Any]:
-    """The record as the class of its mode."""
+    """Return the record as the class of its mode."""
     given = {
         name: {} if value is None and name in ("derivative", "latex", "precise") else value
         for name, value in vars(record).items()

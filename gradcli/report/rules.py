@@ -1,5 +1,7 @@
-"""The kinds of findings (`Outcome.rule`): what each means, what to do about it, and how grave it is
-in the words of GitLab and of SARIF.
+"""The kinds of findings (`Outcome.rule`).
+
+For each kind, the file says what it means, what to do about it, and how grave it is in the words of
+GitLab and of SARIF.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ class Rule(NamedTuple):
 
     description: str
     severity: str = "major"  # info, minor, major, critical or blocker
-    advice: str = ""  # what to do about it, in Markdown, for `gradcli help` and code scanning
-    # how often something is wrong where it is found: low, medium, high or very-high
+    advice: str = ""  # what to do about it, in Markdown: for `gradcli help` and code scanning
+    # How often a finding of this kind is right: low, medium, high or very-high.
     precision: str = "very-high"
 
     @property

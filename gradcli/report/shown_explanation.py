@@ -1,5 +1,6 @@
-"""Explanations in every form, made of a sheet to read: the forward pass, the backward pass and what
-each gradient is made of.
+"""Explanations in every form, made from a sheet to read.
+
+The sheet has the forward pass, the backward pass and the parts of each gradient.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from gradcli.report.pictures import svg
 from gradcli.report.results import GradientRecord
 from gradcli.report.steps import step_lines, steps_in_html, steps_in_latex
 
-_NAMES = 40  # gradients that are listed
-_MOST = 120  # nodes that are listed one by one
-_MOST_NODES = 150  # of a graph that is drawn beside the text
+_NAMES = 40  # most gradients that are listed
+_MOST = 120  # most nodes that are listed one by one
+_MOST_NODES = 150  # most nodes of a graph that is drawn next to the text
 
 
 class ShownExplanation(Explanation):
@@ -49,11 +50,11 @@ class ShownExplanation(Explanation):
         return Sheet(self, digits or DIGITS).lines()
 
     def to_latex(self, digits: int | None = None) -> str:
-        """The derivation, or else the value and the gradient, as a part of a document in LaTeX."""
+        """Return the derivation, or else the value and gradient, as a part of a LaTeX document."""
         return steps_in_latex(self.steps, self.record.expr) or self.record.to_latex(digits)
 
     def to_html(self) -> str:
-        """The graph, unless it is large, and the same in words."""
+        """Return the graph, unless it is large, and the same in words."""
         is_drawn = 0 < len(self.nodes) <= _MOST_NODES
         picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
         steps = "".join(
@@ -86,7 +87,7 @@ class Sheet:
         ]
         if explanation.steps:
             lines += self._steps()
-        elif explanation.nodes:  # else an assert
+        elif explanation.nodes:  # an assert has no nodes
             if len(explanation.nodes) <= _MOST:
                 lines += [*self._forward(), *self._backward()]
             else:
@@ -233,7 +234,7 @@ def _line(*parts: Part | str) -> Line:
 
 
 def _heading_lines(heading: str, *further: str) -> list[Line]:
-    """An empty line, and a heading."""
+    """Return an empty line and a heading."""
     return [_line(), _line(Part(heading, "heading"), *further)]
 
 

@@ -13,8 +13,10 @@ from gradcli.report.lines import EMPTY, Line, Part, latex_document
 
 @dataclass(slots=True, eq=False, repr=False)
 class Step(Data):
-    """One line of a derivation: the rule by its usual name, and the whole derivative with
-    ``d/dx(...)`` for what is still to do.
+    """Line of a derivation.
+
+    It has the rule by its usual name, and the whole derivative with ``d/dx(...)`` for what is still
+    to do.
 
     left   of another equation: its left side
     latex  the formula in LaTeX; of another equation with its left side
@@ -38,7 +40,7 @@ class Step(Data):
         return f"{'= ' if self.left is None else ''}{self.latex}"
 
 
-Steps = dict[str, list[Step]]  # by the names that something is differentiated by, with commas
+Steps = dict[str, list[Step]]  # by the names differentiated by, joined by commas
 
 
 def step_lines(heading: str, steps: list[Step]) -> Iterator[Line]:
@@ -51,7 +53,7 @@ def step_lines(heading: str, steps: list[Step]) -> Iterator[Line]:
 
 
 def steps_in_latex(steps: Steps, expr: str) -> str:
-    """The lines as parts of a document; empty without LaTeX."""
+    """Return the lines as parts of a document; empty without LaTeX."""
     return "".join(
         latex_document(f"{expr}, by {names}", rows)
         for names, found in steps.items()
@@ -60,7 +62,7 @@ def steps_in_latex(steps: Steps, expr: str) -> str:
 
 
 def aligned(steps: list[Step]) -> list[tuple[str, str]]:
-    """The equations in LaTeX, with a mark before the sign of each, and their rules."""
+    """Return the equations in LaTeX, with a mark before each equals sign, and their rules."""
     return [
         (step.typeset.replace("= ", "&= ", 1), step.rule)
         for step in steps
@@ -69,7 +71,7 @@ def aligned(steps: list[Step]) -> list[tuple[str, str]]:
 
 
 def steps_in_html(steps: list[Step]) -> str:
-    """The lines as a list, typeset where there is LaTeX."""
+    """Return the lines as a list, typeset where there is LaTeX."""
     rows = (
         f"<li><span>{xml_text(step.rule)}</span>"
         f"{mathml(step.typeset) if step.latex else f'<code>{xml_text(step.equation)}</code>'}</li>"

@@ -1,6 +1,4 @@
-"""Results as CSV: of a record a row for each entry of each derivative, of a plot one for each
-point.
-"""
+"""Results as CSV: a row for each entry of each derivative, or for each point of a plot."""
 
 from __future__ import annotations
 
@@ -33,9 +31,10 @@ class Row(NamedTuple):
 
 
 def csv_rows(record: Record, digits: int | None) -> str:
-    """The rows of one record; one with an error has a row without numbers, in its place.
+    """Return the rows of one record.
 
-    Numbers are as they are, texts inert (`csv_text`).
+    A record with an error has one row without numbers in its place. Numbers are unchanged, and
+    texts inert (`csv_text`).
 
     ``at``     the entry's own value (of a Hessian, that of the first name's entry)
     ``value``  the result's: repeated if it is one number, entry for entry if it has the shape of
@@ -57,8 +56,9 @@ def csv_rows(record: Record, digits: int | None) -> str:
 
 
 def plot_rows(records: Sequence[PlotRecord]) -> str:
-    """All rows below one heading; where there are several expressions, each row has its own, and
-    cells of other columns are empty.
+    """Return all rows below one heading.
+
+    If there are several expressions, each row has its own, and cells of other columns are empty.
     """
     drawn = [record for record in records if record.error is None]
     headings = list(dict.fromkeys(heading for record in drawn for heading in record.columns))
@@ -119,8 +119,9 @@ def _rows(record: Record) -> Iterator[Row]:
 def _spread(
     numbers: np.ndarray | None, shape: tuple[int, ...], before: int = 0
 ) -> np.ndarray | None:
-    """Numbers in the shape of a derivative, some axes of which come before theirs, and the others
-    after.
+    """Broadcast numbers to the shape of a derivative.
+
+    Some of the derivative's axes come before the numbers' own, and the others after.
     """
     if numbers is None:
         return None

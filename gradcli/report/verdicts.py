@@ -56,7 +56,7 @@ class Worst(Data):
     index: tuple[int, ...]
     engine: float
     reference: float
-    at: dict[str, float] | None = None  # of a claim over a box: the point
+    at: dict[str, float] | None = None  # the point, for a claim over a box
 
 
 @dataclass(eq=False, repr=False)
@@ -104,28 +104,28 @@ class VariableCheck(Data):
     )
 
     verdict: Verdict
-    decided_by: str | None = None  # "symbolic", "composed"
+    decided_by: str | None = None  # "symbolic", "composed" etc.
     max_abs_error: float | None = None
     max_rel_error: float | None = None
     digits: int | None = None  # right digits of the worst entry, at most 17
-    entries: tuple[int, int] | None = None  # checked, of how many
-    # along how many random directions rules were held that nothing else vouches for
+    entries: tuple[int, int] | None = None  # checked entries, all entries
+    # Number of random directions for rules that no other check covers.
     directions: int | None = None
-    wrong: int = 0  # how many entries are wrong
+    wrong: int = 0  # number of wrong entries
     worst: Worst | None = None
     kinks: list[OneSided] = field(default_factory=list)
-    reason: str | None = None  # why undetermined, where undefined, which digits were lost
-    certified: bool | None = None  # whether the verdict is proved, by enclosures
-    enclosure: tuple[str, str] | None = None  # of the worst entry's true value
-    # the power of ten that the width of no enclosure exceeds; None where all are exact
+    reason: str | None = None  # why it is undetermined, where undefined, which digits were lost
+    certified: bool | None = None  # whether enclosures prove the verdict
+    enclosure: tuple[str, str] | None = None  # bounds of the worst entry's true value
+    # Every enclosure is at most 10 to this power wide; None if all are exact.
     within: int | None = None
     # functions without rigorous bounds, for which nothing is proved
     by_mpmath: list[str] = field(default_factory=list)
-    lost: int | None = None  # bits of the worst entry that are lost, from 20 on
-    underflows: bool = False  # whether all that is ill-conditioned is too small for floats
+    lost: int | None = None  # bits that the worst entry lost, if at least 20
+    underflows: bool = False  # whether all ill-conditioned entries are too small for floats
     bound: float | None = (
-        # how far rounding might take an entry, relative to it, where that is more than digits can
-        # show
+        # The largest relative error that rounding may cause in an entry, where it exceeds what
+        # digits can show.
         None
     )
 
@@ -182,10 +182,10 @@ def _entry(name: str, index: tuple[int, ...]) -> str:
 
 
 def honest(check: VariableCheck, dtype: str | None) -> None:
-    """Take back digits that a result of this dtype does not have, and an error that is smaller than
-    the worst entry's own.
+    """Take back digits that a result of this dtype does not have, and too small an error.
 
-    Numbers of fewer bits that are as right as can be are still off by half of their last one.
+    An error is too small if it is below the worst entry's own. Numbers of fewer bits that are as
+    right as can be are still off by half of their last bit.
     """
     if check.digits is None or check.max_rel_error is None or dtype not in _DIGITS:
         return
@@ -193,7 +193,7 @@ def honest(check: VariableCheck, dtype: str | None) -> None:
     worst = check.worst
     if worst is not None and worst.reference and math.isfinite(worst.engine):
         off = abs(worst.engine - worst.reference) / abs(worst.reference)
-        if off <= epsilon:  # more is underflow, or what the check itself has found
+        if off <= epsilon:  # a larger error is underflow, or the check has reported it
             check.max_rel_error = max(check.max_rel_error, off)
     here = (
         exact
@@ -205,17 +205,18 @@ def honest(check: VariableCheck, dtype: str | None) -> None:
     check.digits = min(check.digits, here)
 
 
-LOST = 20  # bits from which on a loss is told, and a rewrite is sought
+LOST = 20  # bits: a loss of at least this many is reported, and a rewrite is sought
 PRECISION = {"float64": 53, "float32": 24, "float16": 11}  # bits
 _DIGITS = {
     "float32": (8, 7, 2.0**-23),
     "float16": (5, 4, 2.0**-10),
-}  # of exact numbers and of rounded ones, and epsilon
+}  # digits of exact numbers and of rounded ones, and the epsilon
 
 
 def certainty(checks: Sequence[VariableCheck]) -> str:
-    """Return how narrow the enclosures are that prove some verdicts; empty where one of these is
-    not proved.
+    """Return how narrow the enclosures are that prove some verdicts.
+
+    It is empty if one of these is not proved.
     """
     if not checks or not all(check.certified for check in checks):
         return ""
@@ -223,7 +224,7 @@ def certainty(checks: Sequence[VariableCheck]) -> str:
     return ", certified: exact, " if widest is None else f", certified: within 1e{widest:+03d}, "
 
 
-ALGEBRA, POINTS = "algebra", "points"  # what has decided a claim that is a formula
+ALGEBRA, POINTS = "algebra", "points"  # how a claim about a formula was decided
 
 
 @dataclass(eq=False, repr=False)
@@ -237,22 +238,23 @@ class Claim(Data):
     verdict: Verdict
     worst: Worst | None = None
     reason: str | None = None
-    wrong: tuple[int, int] | None = None  # how many entries, of how many
-    difference: str | None = None  # a wrong formula minus the right one, where that is short
-    relation: str | None = None  # of an assert: the comparison,
-    text: str | None = None  # and what the user wrote, where the assert has several
+    wrong: tuple[int, int] | None = None  # wrong entries, all entries
+    difference: str | None = None  # the wrong formula minus the right one, if short
+    relation: str | None = None  # the comparison of an assert
+    text: str | None = None  # the user's text, if the assert has several relations
     decided_by: str | None = (
-        # of a formula: "algebra", which is a proof for all values where both sides have one, or
-        # "points",
+        # How a formula was decided: by "algebra", which is a proof for all values where both sides
+        # have one, or by "points".
         None
     )
-    points: int = 0  # and how many these were
+    points: int = 0  # the number of these points
 
 
 @dataclass(eq=False, repr=False)
 class Departure(Data):
-    """Place where a wrong gradient begins: the adjoint of a node that an operation made wrong, and
-    that operation's place.
+    """Place where a wrong gradient begins.
+
+    It is the adjoint of a node that an operation made wrong, and that operation's place.
     """
 
     JSON = "node made_by index engine reference place"
@@ -262,8 +264,8 @@ class Departure(Data):
     index: tuple[int, ...]
     engine: float
     reference: float
-    place: tuple[int, int, int] | None = None  # line, column and end column of the operation
-    beyond: str | None = None  # the reference, where it is too large for floats
+    place: tuple[int, int, int] | None = None  # line, column, end column of the operation
+    beyond: str | None = None  # the reference, if it is too large for floats
 
     @property
     def text(self) -> str:
@@ -276,8 +278,9 @@ class Departure(Data):
 
 @dataclass(eq=False, repr=False)
 class Rewrite(Data):
-    """The function written with all repairs, and the most bits that its value or an entry of a
-    gradient loses, before and with them.
+    """Function rewritten with all repairs.
+
+    It also has the most bits that its value or an entry of a gradient loses, before and with them.
     """
 
     JSON = "text lost_bits=lost left_bits=left where?"
@@ -285,8 +288,8 @@ class Rewrite(Data):
     text: str
     lost: int
     left: int
-    bits: int  # of the precision
-    where: str = ""  # for which numbers it equals the function, if not for all
+    bits: int  # bits of the precision
+    where: str = ""  # the numbers for which it equals the function, if not all
 
     @property
     def in_words(self) -> str:
@@ -299,8 +302,9 @@ class Rewrite(Data):
 
 @dataclass(eq=False, repr=False)
 class Limit(Data):
-    """The limits of an entry of the value where the function has none, as an entry of a name goes
-    to where it is; NaN from a side without one.
+    """Limits of an entry of the value, where the function has no value.
+
+    An entry of a name goes to its own value. A side without a limit has NaN.
     """
 
     JSON = "name at left right index? of?"
@@ -351,14 +355,14 @@ class Check(Data):
     value: VariableCheck | None = None
     claims: list[Claim] = field(default_factory=list)
     reason: str | None = None
-    repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
-    departs: Departure | None = None  # where a wrong gradient begins
-    rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
-    over: dict[str, tuple[float, float]] | None = None  # the box that it is about
-    # a mismatch of floats alone, because something on the way is too large for them
+    repairs: list[str] = field(default_factory=list)  # rewrites that keep the lost digits
+    departs: Departure | None = None  # where the gradient becomes wrong
+    rewrite: Rewrite | None = None  # the repaired function, if the gain was measured
+    over: dict[str, tuple[float, float]] | None = None  # the box that is checked
+    # A mismatch only because an intermediate value is too large for floats.
     overflows: bool = False
     limits: list[Limit] = field(default_factory=list)  # where the value is not finite
-    critical_point: CriticalPoint | None = None  # of a Hessian
+    critical_point: CriticalPoint | None = None  # for a Hessian
 
     def take(self, other: Check, name: Callable[[str], str]) -> None:
         """Take the parts and the claims of another check, by other names."""
@@ -388,8 +392,9 @@ class Check(Data):
 
     @property
     def without_digits(self) -> list[str]:
-        """The names of what is right, but has no right digit: it underflowed, cancelled, or is
-        truly zero.
+        """Names of what is right, but has no right digit.
+
+        It underflowed, cancelled, or is truly zero.
         """
         parts = {**self.variables, **({} if self.value is None else {"the value": self.value})}
         return [
@@ -400,9 +405,7 @@ class Check(Data):
 
     @property
     def only_underflows(self) -> bool:
-        """Return True if digits are lost by nothing but underflow, at a point where all else
-        agrees.
-        """
+        """True if only underflow loses digits, at a point where all else agrees."""
         lossy = [part for part in self.parts if part.verdict is not Verdict.AGREE]
         return self.worst is Verdict.ILL_CONDITIONED and all(part.underflows for part in lossy)
 
@@ -413,7 +416,10 @@ class Check(Data):
 
 
 def check_of(data: Any) -> Check:
-    """A verdict from what was kept of it. Raises ValueError for what is none."""
+    """Return a verdict from its stored data.
+
+    Raises ValueError for data that are no verdict.
+    """
     import msgspec
 
     return msgspec.convert(data, Check)

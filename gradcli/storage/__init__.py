@@ -1,3 +1,1 @@
-"""Files that are whole or not there: those of the user's, and what is kept in a cache
-between runs.
-"""
+"""Files that are whole or not there: the user's, and what is kept in a cache between runs."""

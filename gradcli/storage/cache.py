@@ -26,15 +26,16 @@ _READING = os.O_RDONLY | sum(
 
 
 def folder() -> Path | None:
-    """Return where stores are:
+    """Return the folder of the stores.
 
-    GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder.
+    It is GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. It is None if the user has no
+    folder.
     """
     own = os.environ.get("GRADCLI_CACHE_DIR")
     if own:
         return Path(own)
     caches = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(caches):  # the standard has others ignored
+    if os.path.isabs(caches):  # the XDG standard says to ignore relative paths
         return Path(caches) / "gradcli"
     try:
         home = Path() if os.environ.get("HOME") == "" else Path.home()
@@ -107,13 +108,14 @@ class Store(ABC):
         return True
 
     def _make_room(self, newest: Path) -> None:
-        """Remove what was not used for the longest time, down to three quarters, if all of it is
-        too much.
+        """Remove what was not used for the longest time, down to three quarters of the room.
+
+        Nothing is removed unless the whole is too large.
         """
         aged = []
         for path in newest.parent.iterdir():
             if self._is_entry(path):
-                with suppress(OSError):  # another process removed it
+                with suppress(OSError):  # another process has removed it
                     found = path.lstat()
                     aged.append((found.st_mtime_ns, found.st_size, path))
         size = sum(size for _, size, _ in aged)
@@ -129,10 +131,10 @@ class Store(ABC):
 
 
 class Entries(Store):
-    """A store of bytes under keys, which are hexadecimal digests; each entry begins with a digest
-    of its key and content.
+    """Store of bytes under keys, which are hexadecimal digests.
 
-    Entries are in a folder by the beginning of their keys.
+    Each entry begins with a digest of its key and content. Entries are in a folder named by the
+    beginning of their keys.
     """
 
     def _places(self, where: Path) -> list[Path]:
@@ -171,14 +173,15 @@ class Entries(Store):
 
 
 class Libraries(Store):
-    """A store of compiled code, which the system loads from its file: names have the digests, and
-    only what is the user's own is found.
+    """Store of compiled code, which the system loads from its file.
+
+    Names of files have the digests. Only what is the user's own is found.
     """
 
     NAME = re.compile(r"\w+-[0-9a-f]{40}-([0-9a-f]{40})\.so")
 
     def path_of(self, key: str) -> Path | None:
-        """The file of compiled code under a key, if there is one that may be loaded.
+        """Return the file of compiled code under a key, if there is one that may be loaded.
 
         Keys begin with the compiler: gcc-1a2b...
         """
@@ -208,8 +211,9 @@ class Libraries(Store):
         return self.NAME.fullmatch(name) is not None
 
     def own_folder(self, *, make: bool = False) -> Path | None:
-        """Return where compiled code is kept, if it is the user's own and nobody else can write to
-        it, or put another in its place.
+        """Return the folder of compiled code, if it is the user's own, else None.
+
+        Nobody else may write to it, or put another folder in its place.
         """
         where = self.folder()
         if where is None:
@@ -234,15 +238,18 @@ class Libraries(Store):
 
 
 def digest(content: bytes) -> str:
-    """Return what names have of a content, or of all that a key stands for: short enough for every
-    file system.
+    """Return the digest in a file's name, of a content or of all that a key stands for.
+
+    It is short enough for every file system.
     """
     return hashlib.sha256(content).hexdigest()[:40]
 
 
 def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None:
-    """Return what a file holds, which is used now; None for what is no file, cannot be read, is too
-    large or, if asked for, not the user's.
+    """Return a file's content, and mark it as used now.
+
+    It is None if the file is not a regular file, cannot be read, is too large or, if ``owned`` is
+    asked for, is not the user's.
     """
     try:
         handle = os.open(path, _READING)
@@ -259,7 +266,7 @@ def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None
         with open(handle, "rb", closefd=False) as stream:
             content = stream.read(largest + 1)
         with suppress(OSError):
-            # used now, and so kept for longer
+            # Marks the entry as used, so that it is kept for longer.
             os.utime(handle if os.utime in os.supports_fd else path)
         return content if len(content) <= largest else None
     except OSError:
@@ -288,8 +295,9 @@ def _own(there: os.stat_result) -> bool:
 
 
 def _open(there: os.stat_result) -> bool:
-    """Return whether others may put something else in the place of what is in a folder: its owner
-    may, and all if they may write to any of it.
+    """Return whether others may replace what is in a folder.
+
+    Its owner may, and so may everyone if they may write to any of it.
     """
     return (
         there.st_uid not in (0, os.geteuid())

@@ -1,5 +1,6 @@
-"""Digests of what answers depend on, which are the keys to them: values, and the code and libraries
-that computed them.
+"""Digests of what answers depend on, which are the keys to them.
+
+Answers depend on values, and on the code and the libraries that computed them.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import Any
 import numpy as np
 
 _FORMAT = "4"
-_SHORT = 64  # bytes of a value that are its own hash
+_SHORT = 64  # a value of at most this many bytes is its own hash
 
 
 @cache
 def versions() -> str:
-    """Return what every verdict depends on beside what was asked: the libraries, gradcli's own
-    code, and the machine.
+    """Return what every verdict depends on besides the question.
+
+    It is the libraries, gradcli's own code, and the machine.
     """
     from importlib.metadata import PackageNotFoundError, version
 
@@ -31,8 +33,8 @@ def versions() -> str:
         except PackageNotFoundError:
             found.append(package)
     found.append(code(Path(__file__).parent.parent))
-    # References compute in long doubles, in balls, and by loops of double precision whose last bits
-    # are the processor's affair.
+    # References compute in long doubles, in balls, and by double-precision loops whose last bits
+    # depend on the processor.
     found.append(
         f"{platform.system()} {platform.machine()}, long double of "
         f"{np.finfo(np.longdouble).nmant} bits"

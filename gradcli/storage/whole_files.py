@@ -1,9 +1,9 @@
-"""Files that are replaced by something complete, or left as they are: everything that gradcli
-writes is written here.
+"""Files that are replaced by something complete, or left as they are.
 
-A temporary file in the same folder is filled, is on the disk, and takes the place of the file then,
-whose mode, owner and links stay. So whatever happens, a full disk or the end of the process, there
-is the old file or the new one. Devices and pipes are written to.
+Everything that gradcli writes is written here. A temporary file in the same folder is filled, is
+put on the disk, and then takes the place of the file, whose mode, owner and links stay. Whatever
+happens, be it a full disk or the end of the process, either the old file or the new one is there.
+Devices and pipes are written to directly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GONE = Path(os.sep, "(the current folder is gone)")
 
 
 def here() -> Path:
-    """The current folder, or a path that leads nowhere."""
+    """Return the current folder, or a path that leads nowhere if there is none."""
     try:
         return Path.cwd()
     except OSError:
@@ -35,22 +35,22 @@ def here() -> Path:
 
 
 def absolute(path: str | Path) -> str:
-    """A path from the root of the file system."""
+    """Return a path from the root of the file system."""
     return os.path.normpath(os.path.join(here(), path))
 
 
 def real(path: str | Path) -> str:
-    """The same, where links lead."""
+    """Return a path from the root of the file system, with links resolved."""
     return os.path.realpath(os.path.join(here(), path))
 
 
 def path_text(path: Path) -> str:
-    """The path from the current folder, if it is in or below it."""
+    """Return the path from the current folder, if it is in or below it."""
     full, top = Path(absolute(path)), here()
     return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
 
 
-_begun: set[str] = set()  # temporary files that are not in their places yet
+_begun: set[str] = set()  # temporary files that are not yet in their final places
 
 
 def abandon() -> None:
@@ -79,8 +79,9 @@ def cannot_write(path: str | Path, error: OSError) -> OutputError:
 
 
 class Replacement:
-    """File that takes the place of a file at the end of the block, unless that is left by an
-    exception. All of it raises OSError.
+    """File that takes the place of a file at the end of the block.
+
+    It does not if the block is left by an exception. All of it raises OSError.
 
     file   takes the content
     """
@@ -109,7 +110,7 @@ class Replacement:
             self.leave()
 
     def finish(self) -> None:
-        """The content is complete."""
+        """Put the file in place; its content is complete."""
         try:
             self.file.close()
             if self.temporary is not None:
@@ -121,7 +122,7 @@ class Replacement:
         """Let the file be what it was, if the new one has not taken its place."""
         if self.temporary is not None:
             discard(self.temporary)
-        with suppress(OSError):  # what could not be written before cannot be now
+        with suppress(OSError):  # the write that failed before fails again
             self.file.close()
 
 
@@ -145,7 +146,10 @@ def put_entry(path: Path, data: bytes) -> None:
 
 
 def temporary_beside(path: Path) -> tuple[int, str]:
-    """A new file in the folder that a path leads to, open, and its name. Raises OSError."""
+    """Return a new open file in the folder that a path leads to, and its name.
+
+    Raises OSError.
+    """
     target = Path(real(path))
     known = _stat(target)
     return _new_in(target.parent, f".{path.name[:40]}.", 0o666 if known is None else 0o600)
@@ -163,8 +167,9 @@ def _new_in(folder: Path, prefix: str, mode: int) -> tuple[int, str]:
 
 
 def put_in_place(temporary: str, path: Path) -> None:
-    """Let a file that `temporary_beside` has made take the place of another one, whose mode, owner
-    and links stay. Raises OSError.
+    """Put a file that `temporary_beside` has made in the place of another one.
+
+    The other file's mode, owner and links stay. Raises OSError.
     """
     target = real(path)
     known = _stat(Path(target))
@@ -174,7 +179,7 @@ def put_in_place(temporary: str, path: Path) -> None:
     os.replace(temporary, target)
     _begun.discard(temporary)
     if os.name == "posix":
-        with suppress(OSError):  # some folders cannot be
+        with suppress(OSError):  # some folders cannot be synchronized
             _sync(os.path.dirname(target))
 
 
@@ -193,7 +198,7 @@ def _sync(path: str) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems have no such thing
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems have no fsync
             raise
     finally:
         os.close(handle)

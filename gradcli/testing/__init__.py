@@ -1,6 +1,6 @@
-"""Gradients of functions in tests:
+"""Gradients of functions in tests.
 
-`check_gradient`, `assert_gradient` and the decorator `gradient_test`.
+They are checked by `check_gradient`, `assert_gradient` and the decorator `gradient_test`.
 """
 
 from gradcli.functions.testing import GradientError, assert_gradient, check_gradient, gradient_test

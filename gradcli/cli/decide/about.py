@@ -230,8 +230,9 @@ def _compiler() -> str:
 
 
 def _features() -> list[str]:
-    """Return what NumPy found in the processor: it chooses loops by these, which round
-    differently.
+    """Return the features that NumPy found in the processor.
+
+    NumPy chooses loops by them, and these loops round differently.
     """
     found = np.show_config(mode="dicts") or {}
     simd = found.get("SIMD Extensions", {})

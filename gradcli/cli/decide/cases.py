@@ -1,5 +1,7 @@
-"""Cases that `gradcli check` decides: statements, records and expressions, each with its claims,
-one outcome after the other.
+"""Cases that `gradcli check` decides.
+
+They are statements, records and expressions, each with its claims. Outcomes come one after the
+other.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ class FileOptions:
         return self._made(self.settings(path))
 
     def settings(self, path: str | None = None) -> Settings:
-        """The settings that hold for a file, the options among them."""
+        """Return the settings that hold for a file, with the options among them."""
         return self._configuration.of(None if path == "-" else path).overridden(self._flags)
 
     def lenient(self, paths: Iterable[str | None]) -> list[str]:
@@ -129,9 +131,7 @@ class Budget:
         return f"not reached: the time of the run (--budget {self.seconds:g}) was spent"
 
     def within(self, decide: Callable[[], T], otherwise: Callable[[str], T]) -> T:
-        """Return what is decided in the time that is left; else, what there is to say without
-        deciding.
-        """
+        """Decide in the time that is left, or else return what there is to say without deciding."""
         left = self.time_left
         if left is None:
             return decide()
@@ -149,15 +149,16 @@ class Budget:
 # for several.
 
 
-_WORTH_SHARING = 32  # lines of a program
-_SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
+_WORTH_SHARING = 32  # fewest lines of a program that is shared among processes
+_SHARES = 10  # parts of a program per process: the last one to finish keeps the others waiting
 _BATCH = 16  # records that a process takes at once
 _EVERY = range(sys.maxsize)
 
 
 class Part(NamedTuple):
-    """A program, or the statements of it that begin in some lines; perhaps with the command line's
-    expression at its end.
+    """A program, or the statements of it that begin in some lines.
+
+    The command line's expression may stand at its end.
 
     path  None of the expression alone
     """
@@ -179,7 +180,7 @@ class Called(NamedTuple):
     """A Python function: the command line's, or one of those that a file of settings lists."""
 
     number: int
-    path: str | None = None  # of the settings
+    path: str | None = None  # of the settings file
 
 
 Piece = Part | Batch | Called
@@ -205,11 +206,11 @@ class Work(ABC):
 
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
-        """The work, cut for so many processes, in order."""
+        """Yield the work, cut for the number of processes, in order."""
 
     @abstractmethod
     def outcomes(self, piece: Piece) -> Iterator[Outcome]:
-        """The outcomes of one piece of work."""
+        """Yield the outcomes of one piece of work."""
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
@@ -225,7 +226,7 @@ def most_processes() -> int:
 
 
 def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
-    """The pieces of all inputs, in order."""
+    """Yield the pieces of all inputs, in order."""
     together = (
         inputs.expression is not None
         and len(inputs.files) == 1
@@ -233,9 +234,9 @@ def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
     )
     for path in inputs.files:
         if inputs.holds_records(path):
-            # one process answers a slow pipe line by line
+            # A single process answers a slow pipe line by line.
             yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)
-        elif together or is_stream(path) or processes == 1:  # a stream is read once
+        elif together or is_stream(path) or processes == 1:  # a stream can be read only once
             yield Part(path, with_expression=together)
         else:
             yield from _parts(inputs, path, limits, _SHARES * processes)
@@ -256,14 +257,15 @@ def _piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
 
 
 def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Part]:
-    """A program in stretches of lines, whose queries are decided apart; each process runs the
-    bindings before them itself.
+    """Yield a program in stretches of lines whose queries are decided separately.
+
+    Each process runs the bindings before its stretch itself.
     """
     try:
         lines = list(inputs.lines(path, limits))
     except GradcliError:
-        lines = []  # what is wrong is said once, by the one who reads it as a whole
-    # numbers are drawn in the order of the program
+        lines = []  # whoever reads the file as a whole reports the error, once
+    # Random numbers are drawn in the order of the program.
     if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):
         yield Part(path)
         return
@@ -321,7 +323,7 @@ class Cases(Work):
         super().__init__(request, check_inputs(request, usual))
         options = self.file_options.of(None)
         for path in self.inputs.files:
-            # what is wrong in a project's settings is said before anything is done
+            # Reports errors in a project's settings before anything is done.
             self.file_options.of(path)
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes
@@ -381,7 +383,7 @@ class Cases(Work):
                 seconds = time.perf_counter() - started
                 yield outcome_of(record, name_of(record), seconds, options.fail_on)
                 started = time.perf_counter()
-        except Exception as error:  # around a record: in reading, in naming it
+        except Exception as error:  # an error in reading or naming a record
             record = Record.of_error(as_gradcli_error(error))
             record.file = piece.path
             yield outcome_of(
@@ -395,8 +397,9 @@ class Cases(Work):
         )
 
     def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
-        """The result of one record of a file; of one that was not reached what it says of
-        itself.
+        """Return the result of one record of a file.
+
+        If the record was not reached, return what it says of itself.
         """
         record: Record = self.record_lines.result(
             line, path, number, self.file_options.of(path), unreached=unreached
@@ -424,7 +427,7 @@ class Cases(Work):
     def _of_program(
         self, program: Program, piece: Part, path: str, options: Options
     ) -> Iterator[Record]:
-        """The records of a program, or of the statements in some of its lines."""
+        """Yield the records of a program, or of the statements in some of its lines."""
         limits, ours, drawing = self.programs.limits, piece.lines, False
         try:
             lines = self.inputs.lines(path, limits)
@@ -433,7 +436,8 @@ class Cases(Work):
             ):
                 if source.first_line >= ours.stop:
                     break
-                # what stands before draws numbers in the order of the program
+                # From the first draw on, queries before the wanted lines run, too: random numbers
+                # are drawn in the order of the program.
                 drawing = drawing or "rand" in source.text
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
@@ -459,7 +463,7 @@ class Cases(Work):
         *,
         id: Any = None,
     ) -> Record | None:
-        """The record of one statement, in the time that is left of the run."""
+        """Return the record of one statement, decided in the time that is left of the run."""
         decide = partial(check_statement, program, statement, options, id=id)
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
@@ -508,7 +512,7 @@ def check_options(request: CheckRequest) -> Options:
 # and where it stands.
 
 
-_LONGEST = 2_000  # characters of a command
+_LONGEST = 2_000  # characters beyond which no command is given
 
 
 class Repeating:
@@ -525,8 +529,9 @@ class Repeating:
         self._alone = [*_options_as_words(request, _ALONE)]
 
     def command(self, record: Record) -> str | None:
-        """The command, from the folder that this one runs in; None where there is none: standard
-        input and pipes are read once.
+        """Return the command, as run from the folder that this one runs in.
+
+        Return None where there is none: standard input and pipes are read once.
         """
         files = self._inputs.files if record.file is None else [record.file]
         if (
@@ -551,8 +556,7 @@ def _options_as_words(request: CheckRequest, names: str) -> Iterator[str]:
             yield from (option,) if value is True else (option, str(each))
 
 
-# The options that say what is decided, and those that what is computed, and how it is judged,
-# depends on.
+# The options that say what is decided, and those that affect its result or its verdict.
 _ALONE = (
     "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point "
     "parameters at forward order"

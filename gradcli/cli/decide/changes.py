@@ -1,5 +1,7 @@
-"""``--changed-since REF``: which files are others than git has them at a commit, by their contents,
-uncommitted changes among them.
+"""Changed files, for ``--changed-since REF``.
+
+A file has changed if its contents differ from those that git has at a commit. Uncommitted changes
+count.
 """
 
 from __future__ import annotations
@@ -17,15 +19,16 @@ from gradcli.files.settings import Settings
 from gradcli.functions.places import is_installed
 from gradcli.storage.whole_files import real
 
-# in programs and records
+# References to data, in programs and records.
 _DATA = re.compile(rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])""")
-_CODE = (".py", ".so", ".pyd")  # the last two are compiled
-_LARGEST = 1 << 24  # bytes of a file that is looked through for the names of data
+_CODE = (".py", ".so", ".pyd")  # the last two are compiled modules
+_LARGEST = 1 << 24  # most bytes of a file that is searched for the names of data
 
 
 class Changes:
-    """The changes since a commit in the repository of a folder, and what of a run has to be decided
-    then.
+    """Changes since a commit in the repository of a folder.
+
+    They tell what of a run has to be decided.
 
     Raises UsageError where that cannot be told.
     """
@@ -44,8 +47,9 @@ class Changes:
         )
 
     def of(self, paths: Iterable[Path]) -> bool:
-        """Return whether one of these files has changed, came or went; files outside of the
-        repository count as changed.
+        """Return whether one of some files has changed, appeared or disappeared.
+
+        Files outside of the repository count as changed.
         """
         return any(map(self._has_changed, paths))
 
@@ -79,8 +83,9 @@ class Changes:
     # -- which files and functions have to be decided
 
     def files(self, inputs: Inputs, settings_of: Any) -> list[str]:
-        """The files that have changed, or the data that they read, or how they are judged; streams
-        are read, whatever they hold.
+        """Return the files to check: those with a change in them, their data or their settings.
+
+        Streams are always read, whatever they hold.
         """
         bound = [
             Path(text[1:].partition(":")[0])
@@ -98,7 +103,10 @@ class Changes:
         ]
 
     def functions(self, settings: Settings, folder: Path) -> list[int]:
-        """The numbers of the functions that may have changed; all, where the settings have."""
+        """Return the numbers of the functions that may have changed.
+
+        These are all functions where the settings have changed.
+        """
         anew = self._is_judged_anew(settings)
         return [
             n
@@ -107,8 +115,10 @@ class Changes:
         ]
 
     def function(self, names: Iterable[str | None], texts: Iterable[str], folder: Path) -> bool:
-        """Return whether any Python file of the repository has changed, or the data that a function
-        is called with; a function that is not of the repository counts as changed.
+        """Return whether a function has to be checked again.
+
+        This is so if any Python file of the repository has changed, or the data that the function
+        is called with. A function that is not of the repository counts as changed.
         """
         modules = [name.partition(":")[0].replace(".", "/") for name in names if name]
         return (

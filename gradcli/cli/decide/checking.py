@@ -1,5 +1,7 @@
-"""``gradcli check``: files and expressions, a Python function, or the functions of the settings
-beside these; outcomes and reports.
+"""The command ``gradcli check``, with its outcomes and reports.
+
+It checks files and expressions, a Python function, or the functions of the settings in addition to
+files and expressions.
 """
 
 from __future__ import annotations
@@ -118,8 +120,10 @@ def _say_who_is_lenient(work: Work) -> None:
 
 
 def _shows_progress(request: CheckRequest, kinds: list[str]) -> bool:
-    """Tell whether standard error is a terminal that can show it, and no report is being written to
-    the same screen.
+    """Tell whether to show progress.
+
+    Standard error has to be a terminal that can show it, and no report may be written to the same
+    screen.
     """
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
@@ -179,7 +183,7 @@ class Results:
         self._started = time.perf_counter()
 
     def add(self, outcome: Outcome) -> Outcome:
-        """The outcome as it counts."""
+        """Add an outcome, and return it as it counts."""
         outcome.identity = self._identities.of(outcome)
         counted = self._baseline.apply(outcome)
         self.summary.add(counted)
@@ -201,8 +205,9 @@ class Results:
         self.code = INTERRUPTED
 
     def end(self, partial: bool) -> None:
-        """The end of the work, all of it or ``partial``: a recording is saved, and what the
-        baseline has in vain is said.
+        """End the work, all of it or ``partial``.
+
+        A recording is saved, and entries of the baseline that were in vain are reported.
         """
         self.summary.seconds = time.perf_counter() - self._started
         if self.summary.interrupted:

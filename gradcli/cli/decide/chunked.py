@@ -33,13 +33,14 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.whole_files import real
 
-_MANY = 10_000  # chunks: more of them keep a scheduler busy that could be larger
-# chunks that the limit on memory would hold: a thread has some at once, read, computed and written
+_MANY = 10_000  # most chunks: more of them would only keep a scheduler busy, and could be larger
+# How many chunks fit into the memory limit: a thread holds several at once, being read, computed
+# and written.
 _OF_MEMORY = 64
 
 
 def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> Record:
-    """The record of an expression that is computed chunk by chunk in a place.
+    """Return the record of an expression that is computed chunk by chunk in a place.
 
     Raises GradcliError.
     """
@@ -80,8 +81,9 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
 def _cross_check(
     run: ChunkRun, expression: str, request: EvalRequest, wrt: Any
 ) -> tuple[str, Check | None]:
-    """Return what is said of the cross-check, which is done before the work, on a part of it; and
-    its verdict, if it is not that all is right.
+    """Cross-check a part of the work before the work is done.
+
+    Return what is said of it, and the verdict unless it is that all is right.
     """
     try:
         count, check = check_of_first(run, expression, wrt, request.dialect)
@@ -95,7 +97,7 @@ def _cross_check(
 
 
 def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
-    """The bytes of a chunk."""
+    """Return the number of bytes of a chunk."""
     whole = sum(
         8 * math.prod(value.shape) for value in values.values() if isinstance(value, Described)
     )
@@ -103,8 +105,9 @@ def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
 
 
 def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[str, Any], Any]:
-    """The values of the bindings, what files of chunks hold being described by whoever will read
-    it; and the seed.
+    """Return the values of the bindings, and the seed.
+
+    The contents of files of chunks are described by whoever will read them.
     """
     files = {
         name: split_reference(text[1:], None)
@@ -148,9 +151,10 @@ def _refuse_targets(run: ChunkRun, targets: Mapping[str, str]) -> None:
 
 
 def _compute(run: ChunkRun, record: Record, targets: dict[str, str], limits: Limits) -> None:
-    """Compute the results: of those that are cut the ones with a target go to files, which are no
-    targets any more; the others go into the record. A run that fails or is interrupted leaves no
-    files.
+    """Compute the results.
+
+    Results that are cut and have a target go to files, and their targets are removed. The others go
+    into the record. A run that fails or is interrupted leaves no files.
     """
     sinks, arrays, dtype = dict[str, Sink](), dict[str, np.ndarray](), run.settings.float_dtype
     takers: dict[str, Callable[..., object]] = {}

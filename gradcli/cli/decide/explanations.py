@@ -111,7 +111,7 @@ class Differentiation(Run):
         )  # fmt: skip
 
     def answers(self) -> Iterator[Any]:
-        """The derivatives."""
+        """Return the derivatives."""
         found = super().answers()
         return iter([*found][-1:]) if self.only_last else found
 
@@ -170,7 +170,7 @@ class Explanations(Evaluation):
     """The explanations of all queries; asserts are evaluated, and explained by nothing."""
 
     def __init__(self, inputs: Inputs, programs: Programs, options: Options) -> None:
-        # derivations need no values
+        # Derivations need no values.
         free = options.steps and not options.why and inputs.expression is not None
         if free:
             inputs = Kept(*(getattr(inputs, each.name) for each in fields(inputs)))
@@ -179,8 +179,9 @@ class Explanations(Evaluation):
         super().__init__("explain", inputs, programs, options, free=free)
 
     def answers(self) -> Iterator[ShownExplanation]:
-        """The explanations; of an expression whose names have no values, and whose derivation is
-        asked for, that.
+        """Yield the explanations.
+
+        For an expression whose names have no values, yield its derivation if that is asked for.
         """
         for record in super().answers():
             error = None if record.error is None else record.error.error
@@ -194,9 +195,9 @@ class Explanations(Evaluation):
             )
 
     def _derive_steps(self) -> Iterator[ShownExplanation]:
-        """Derivations for all values of the names, as `gradcli diff` has the formulas."""
+        """Yield derivations for all values of the names, like the formulas of `gradcli diff`."""
         asked = replace(self.options, observer=derive)
-        only_last = bool(self.inputs.files)  # the others are what the expression is made of
+        only_last = bool(self.inputs.files)  # the files only define what the expression uses
         run = Differentiation(self.inputs, self.programs, asked, only_last=only_last)
         for explanation in map(explanation_of, run.answers()):
             for name in asked.freeze:
@@ -205,6 +206,6 @@ class Explanations(Evaluation):
 
 
 def explanation_of(record: DerivativeRecord) -> ShownExplanation:
-    """The derivations of a record alone."""
+    """Return an explanation with nothing but the derivations of a record."""
     answer = Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})
     return ShownExplanation(answer, steps=record.steps)

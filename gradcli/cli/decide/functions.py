@@ -1,5 +1,6 @@
-"""The Python functions of a check: the command line's, or those that the settings list, each
-decided in a process of its own.
+"""Python functions of a check, each decided in a process of its own.
+
+They are the command line's, or those that the settings list.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from gradcli.storage.whole_files import here, path_text
 # nobody, and a time limit ends them.
 
 
-_LONGEST = 1e6  # seconds; beyond, there is no limit
+_LONGEST = 1e6  # seconds; a longer time limit counts as none
 
 
 class Late(Exception):
@@ -109,7 +110,7 @@ def _answer_questions(
 ) -> None:
     """Import what is named, say where the first function stands, and answer."""
     _apart()
-    # which would be run again for a source that changes within the second, to the same size
+    # Old bytecode would run again if the source changed within the second, to the same size.
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     first, *others = names
@@ -125,14 +126,16 @@ def _answer_questions(
             answer: Any = call_guarded(partial(question.check, *functions))
         except GradcliError as error:
             answer = alone(error)
-        with suppress(Exception):  # it may have closed it, or put something else in its place
-            sys.stdout.flush()  # what it has printed stands before what is said of it
+        with suppress(Exception):  # the function may have closed or replaced standard output
+            sys.stdout.flush()  # what it has printed comes before what is reported of it
         pipe.send(answer)
 
 
 def _apart() -> None:
-    """Keep a function apart: what it prints is no result, what it reads is not ours, and what it
-    starts ends with it.
+    """Keep a function apart from our own process.
+
+    The function's prints are not results, it does not read our input, and what it starts ends with
+    it.
     """
     with suppress(OSError, AttributeError):
         os.setsid()
@@ -140,7 +143,7 @@ def _apart() -> None:
     os.dup2(nothing, 0)
     try:
         os.dup2(2, 1)
-    except OSError:  # there is no standard error
+    except OSError:  # standard error is closed
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
 
@@ -258,7 +261,7 @@ def _option(name: str) -> str:
 
 
 def repeating_command(request: CheckRequest, folder: Path | None) -> str | None:
-    """The command that repeats a function's check, from where its modules are found."""
+    """Return the command that repeats a function's check, from where its modules are found."""
     command = Repeating(request, Inputs(None, {}, [])).command(Record(request.function or ""))
     return (
         command
@@ -328,7 +331,7 @@ class ListedFunctions(Work):
             if getattr(request, name) is not None
         }
         self.folder = here() if settings.path is None else settings.path.parent
-        self.left: Sequence[int] = range(len(self.listed))  # the numbers of those that are decided
+        self.left: Sequence[int] = range(len(self.listed))  # numbers of the functions to decide
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes
 
@@ -365,7 +368,7 @@ class ListedFunctions(Work):
                 self.folder,
             )
             outcome = case.outcome(setting.name, setting.xfail)
-            if outcome.file is None:  # it could not be imported
+            if outcome.file is None:  # its import failed
                 outcome.record.file = record.file
         except GradcliError as error:
             outcome = outcome_of(record.fail(error), setting.name, fail_on=options.fail_on)
@@ -379,8 +382,9 @@ _OWN = words(
 
 
 def _request_for(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
-    """Return what the command line would be that asks for one function: its options win, as against
-    all settings.
+    """Return the request that the command line would make for one function.
+
+    The options of the command line win, as they do against all settings.
     """
     said: dict[str, Any] = {name: getattr(setting, name) for name in _OWN}
     for name in ("points", "rtol", "atol", "random_state", "timeout"):

@@ -1,8 +1,10 @@
-"""Cases in several processes, their outcomes in order; no more work is handed out than a few pieces
-for each process.
+"""Decisions in several processes, with their outcomes in order.
 
-A process may die: memory runs out, a library crashes. The records that it was at are decided one by
-one in another process; what ends that is an error of its own, and everything else is decided.
+No more than a few pieces of work are handed out for each process.
+
+A process may die because memory runs out or a library crashes. Its records are then decided one by
+one in another process. A record that ends this process gets an error of its own, and everything
+else is decided.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ from gradcli.report.records import Record
 # whatever ends that, and may die alone.
 
 
-_PATIENCE = 2.0  # seconds that a process has to tidy up
-_LOOK = 1.0  # seconds after which somebody looks who is left, should a pipe not tell
+_PATIENCE = 2.0  # seconds that a process has to clean up
+_LOOK = 1.0  # seconds between looks for processes that died without their pipe telling
 
 
 class Worker:
@@ -52,7 +54,7 @@ class Worker:
 
     def ask(self, what: Any) -> None:
         """Ask for an answer; None is the end of all questions."""
-        with suppress(OSError):  # it has died, as whoever waits for its answer will see
+        with suppress(OSError):  # it has died, as waiting for its answer will show
             self.pipe.send(what)
 
     def answer(self) -> Any:
@@ -89,7 +91,7 @@ def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in ENDING:
         if number != signal.SIGINT:
-            signal.signal(number, _end)  # which unwinds, so that compilers end and their files go
+            signal.signal(number, _end)  # unwinding ends compilers and removes their files
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError, EOFError):
         try:
@@ -101,8 +103,9 @@ def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: 
 
 
 def alone(error: GradcliError) -> GradcliError:
-    """An error without the frames and errors that it came from, which some libraries teach pickle
-    to take along, however deep they are.
+    """Remove from an error the frames and errors that it came from, and return it.
+
+    Some libraries teach pickle to take them along, however deep they are.
     """
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
@@ -141,7 +144,7 @@ class Task:
     """A piece, and what has come of it; in several pieces, if a process has died of it."""
 
     def __init__(self, piece: Piece) -> None:
-        self.pieces = deque([piece])  # that are to be decided, of one file
+        self.pieces = deque([piece])  # still to be decided, all of one file
         self.names = UsedNames()
         self.found: list[Outcome] = []
 
@@ -152,8 +155,9 @@ class Task:
         self.names.merge(names)
 
     def died(self, ending: str, fail_on: tuple[str, ...]) -> None:
-        """Give up the first piece, of which a process has died; of several records each is a piece
-        then.
+        """Give up the first piece because a process has died of it.
+
+        If it has several records, each of them becomes a piece.
         """
         piece = self.pieces.popleft()
         if isinstance(piece, Batch) and len(piece.lines) > 1:
@@ -189,8 +193,9 @@ def _of_death(piece: Piece, ending: str, fail_on: tuple[str, ...]) -> Outcome:
 def in_parallel(
     work: Work, request: CheckRequest, make: Callable[[CheckRequest], Work]
 ) -> Generator[Outcome, None, None]:
-    """The outcomes of all pieces, in the order of the pieces; nothing runs any more when it ends,
-    in any way.
+    """Yield the outcomes of all pieces, in the order of the pieces.
+
+    Nothing runs any more when it ends, in any way.
 
     The processes, no more than pieces, begin before anything else is done, while there are no other
     threads.
@@ -232,7 +237,7 @@ class _Run:
             for piece in islice(pieces, _AHEAD * len(self.workers) - len(tasks)):
                 tasks.append(Task(piece))
                 if isinstance(piece, Part) and piece.path == "-":
-                    # only this process has the standard input
+                    # Only this process has standard input.
                     tasks[-1].take([*self.work.outcomes(piece)], UsedNames())
                 else:
                     self.waiting.append(tasks[-1])
@@ -246,9 +251,7 @@ class _Run:
                 yield from first.found
 
     def _listen(self) -> None:
-        """Hand out what waits, and take what the processes say, until one of them does, or has
-        died.
-        """
+        """Hand out waiting tasks, and take answers until a process has answered or died."""
         for worker in self.workers:
             if self.waiting and worker not in self.busy:
                 task = self.busy[worker] = self.waiting.popleft()
@@ -260,7 +263,7 @@ class _Run:
             del self.busy[worker]
             try:
                 answer = worker.answer()
-                if isinstance(answer, GradcliError):  # what is wrong with the whole run
+                if isinstance(answer, GradcliError):  # an error of the whole run
                     raise answer
                 task.take(*answer)
             except EOFError:

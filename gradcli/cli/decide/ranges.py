@@ -1,5 +1,6 @@
-"""``gradcli bound`` and ``gradcli plot``: proved ranges, and curves with their cross-checks, on a
-terminal, as data and in files.
+"""The commands ``gradcli bound`` and ``gradcli plot``.
+
+They show proved ranges, and curves with their cross-checks, on a terminal, as data and in files.
 """
 
 from __future__ import annotations
@@ -57,9 +58,11 @@ def plot_inputs(request: PlotRequest) -> tuple[Inputs, Programs, dict[str, str]]
 def _only_name(
     bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]
 ) -> str:
-    """The name that a range without one is for: the only one that expressions have no value for.
+    """Return the name that a range without a name is for.
 
-    Raises UsageError.
+    It is the only name that expressions have no value for.
+
+    Raises UsageError where there is no such name.
     """
     left = [name for name in names_left(programs.fresh(), expressions) if name not in ranges]
     if len(left) != 1 or len(bare) > 1:
@@ -81,9 +84,9 @@ def plot_format(request: PlotRequest) -> str:
     return kind if kind in ("csv", "json", "jsonl") else "text"
 
 
-_LOWEST, _HIGHEST = 16, 40  # rows of a chart
-_USUAL = 24  # where nobody knows
-_PROMPT = 2  # rows of the shell's
+_LOWEST, _HIGHEST = 16, 40  # fewest and most rows of a chart
+_USUAL = 24  # rows of a chart where no terminal tells its height
+_PROMPT = 2  # rows of the shell's prompt
 
 
 def bound(request: BoundRequest) -> int:
@@ -135,7 +138,7 @@ class Plots:
         records, request, form = self.records, self.request, self.request.output_format
         drawn = [record for record in records if record.error is None]
         if request.out is not None:
-            form = "text" if form in ("csv", "json") else form  # data stand in the file
+            form = "text" if form in ("csv", "json") else form  # the file holds the data
             if drawn:
                 _write_file(drawn, request, request.out)
                 say(f"{request.out} is written")
@@ -181,7 +184,7 @@ def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
 
 
 def _style(request: PlotRequest, records: Sequence[PlotRecord]) -> Style:
-    """A chart that leaves room for the lines below it, where it can."""
+    """Return the style of a chart, leaving room for the lines below it where possible."""
     columns, height = shutil.get_terminal_size((80, _USUAL))
     if sys.stdout.isatty():
         below = sum(len(record.lines()) + 1 for record in records)

@@ -1,5 +1,6 @@
-"""The one way of all commands but `check` through programs and records; ``gradcli eval``, which
-adds nothing to it.
+"""The way of all commands but `check` through programs and records.
+
+``gradcli eval`` adds nothing to it.
 """
 
 from __future__ import annotations
@@ -90,10 +91,10 @@ class Run:
             )
 
     def answers(self) -> Iterator[Any]:
-        """The answers.
+        """Yield the answers.
 
         Raises GradcliError for names that an expression alone does not have, and for records where
-        there are none.
+        a command reads none.
         """
         for script in scripts(self.inputs, self.programs, self.options.state):
             found = self._answers_or_errors(script)
@@ -112,7 +113,10 @@ class Run:
             self.names.add(script.program.scope)
 
     def _with_remarks(self, found: Iterator[Any]) -> Iterator[Any]:
-        """The answers to an expression alone, of which the last one says what is known then."""
+        """Yield the answers to an expression alone.
+
+        The last one carries the remarks that are known by then.
+        """
         last: Any = None
         for each in found:
             if last is not None:
@@ -163,7 +167,7 @@ class Run:
         raise UsageError(nothing, help=help)
 
     def of_records(self, script: Script) -> Iterator[Any]:
-        """The answers to JSON Lines records."""
+        """Return the answers to JSON Lines records."""
         raise UsageError(f"'gradcli {self.command}' reads programs, not records")
 
 
@@ -206,7 +210,7 @@ class Evaluation(Run):
     def __init__(
         self, command: str, inputs: Inputs, programs: Programs, options: Options, *, free: bool = False
     ) -> None:  # fmt: skip
-        # one expression is not worth its imports
+        # A single expression is not worth the imports of the cache.
         cache = programs.cache if inputs.files and options.bare else None
         ask = partial(records, cache=cache)
         super().__init__(command, inputs, programs, ask, options, free=free)
@@ -254,7 +258,9 @@ def eval_options(request: EvalRequest) -> Options:
 
 
 def covariances_of(request: EvalRequest, programs: Programs, options: Options) -> Options:
-    """The options with ``--cov A,B=VALUE``: numbers, matrices of the language, or data files.
+    """Return the options with the covariances of ``--cov A,B=VALUE``.
+
+    The values are numbers, matrices of the language, or data files.
 
     Raises GradcliError.
     """

@@ -1,7 +1,9 @@
-"""``gradcli repl``: a session on a terminal, or lines of standard input that are answered when they
-are complete; and its commands, a table of names and functions with their help.
+"""The command ``gradcli repl``, with the commands of a session.
 
-Commands that gradcli has as commands of its own are these.
+It is a session on a terminal; otherwise lines of standard input are answered when they are
+complete. The commands of a session are a table of names and functions with their help.
+
+Commands of a session that are also commands of gradcli run the latter.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from gradcli.report.lines import short
 
 
 def converse(request: ReplRequest) -> int:
-    """Converse on a terminal; else answer lines of standard input as they come, with the highest
-    exit code of them. Raises UsageError.
+    """Converse on a terminal, or else answer lines of standard input as they come.
+
+    In the latter case the exit code is the highest one of the lines. Raises UsageError.
     """
     session = Session(run_command, request)
     first = [] if request.file is None else [f":load {request.file}"]
@@ -98,9 +101,10 @@ def call(session: Session, words: list[str]) -> int:
             words += [option, each]
     if not session.request.check and words[0] in ("explain", "diff"):
         words.append("--no-check")
-    # the last query may be about the one before, for which "_" stands in it
+    # The last query may contain "_" for the one before it, so the "_" that stands for the last one
+    # is left out.
     passed = session.last if words[1] == session.query else None
-    if words[1].isidentifier():  # which is no name to differentiate by
+    if words[1].isidentifier():  # else it would be read as a name to differentiate by
         words[1] = f"({words[1]})"
     bindings = session.text(lambda entry: entry.binds and entry is not passed)
     before = sys.stdin
@@ -121,11 +125,13 @@ def _run(words: list[str], **how: Any) -> int:
 
 
 def split(name: str, text: str) -> list[str]:
-    """The expression of a command, which need not be quoted, and its arguments: what follows from
-    the first NAME=VALUE or option on. In `diff`, names that stand in the first word may follow it.
+    """Split a command into its expression, which need not be quoted, and its arguments.
+
+    Arguments begin with the first NAME=VALUE or option. In `diff`, names that stand in the first
+    word may follow it.
     """
     places = (max(0, found.start()) for found in _BEGIN.finditer(f" {text}"))
-    # axis=0 in a call is no argument of ours
+    # Axis=0 inside a call is not an argument of ours.
     cut = next((place for place in places if open_brackets(text[:place]) <= 0), len(text))
     try:
         if name == "diff":

@@ -24,8 +24,9 @@ from gradcli.storage.cache import folder, make_private
 
 
 def history_file() -> Path | None:
-    """Return where what has been typed before is kept, which nobody else can read, made if it was
-    not there; None where the user has no folder, or may not write there.
+    """Return the file of earlier input, which is made if it was not there.
+
+    Nobody else can read it. Return None where the user has no folder, or may not write there.
     """
     where = folder()
     if where is None:
@@ -53,8 +54,9 @@ _WORD = re.compile(r"(?:\\|^\s*:)?\w+\Z")
 
 
 class Completing(Completer):
-    """Completes commands, Greek letters, data files, and names: those that the session has at the
-    moment, and those of functions.
+    """Completer of commands, Greek letters, data files, and names.
+
+    Names are those that the session has at the moment, and those of functions.
     """
 
     def __init__(self, session: Session, commands: Iterable[str]) -> None:
@@ -93,7 +95,7 @@ def keys(completer: Completer) -> KeyBindings:
         buffer = event.current_buffer
         offered, buffer.complete_state = buffer.complete_state, None
         if offered is not None and offered.current_completion is not None:
-            return  # it is chosen
+            return  # Enter has chosen a completion
         if is_complete(buffer.text) or not buffer.text.strip():
             buffer.validate_and_handle()
         else:
@@ -121,8 +123,9 @@ def keys(completer: Completer) -> KeyBindings:
 
 
 def talk(session: Session, history: Path | None, commands: Iterable[str], **streams: Any) -> int:
-    """Read, compute and show until the end; the exit code is that of a session, whose mistakes are
-    told where they are made.
+    """Read, compute and show until the end.
+
+    The exit code is that of a session: mistakes are reported where they are made.
     """
     completer = Completing(session, commands)
     reader: PromptSession[str] = PromptSession(

@@ -31,7 +31,7 @@ from gradcli.query.programs import Programs
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")
-_OF_SESSION = "  # the last result"  # of lines that are no one's but the session's
+_OF_SESSION = "  # the last result"  # marks lines that only a session writes
 
 
 class Entry(NamedTuple):
@@ -54,10 +54,10 @@ class Session:
         self.command, self.request = command, request
         self.limits = limits_of(request)
         self.entries: tuple[Entry, ...] = ()
-        self.query: str | None = None  # the last one
-        self.last: Entry | None = None  # what lets "_" stand for it
-        self.made: Program | None = None  # None: to be made again
-        self.line = 0  # that was typed last
+        self.query: str | None = None  # the last query
+        self.last: Entry | None = None  # the entry that binds "_" to it
+        self.made: Program | None = None  # None: must be made again
+        self.line = 0  # number of the last line typed
         self.ends = False
 
     def feed(self, text: str) -> int:
@@ -104,7 +104,7 @@ class Session:
         if self.made is None:
             programs = Programs(self.limits, self.request.dtype, dialect=self.request.dialect)
             self.made = program = programs.fresh(0, programs.loader(Path()))
-            # random numbers are drawn in the order of the program, by queries, too
+            # Random numbers are drawn in the order of the program, so queries that draw run, too.
             lines = self.text(lambda entry: entry.binds or _DRAWS.search(entry.text))
             for statement in program.statements(text_lines(lines), stream=True):
                 if not isinstance(statement, GradcliError):
@@ -112,9 +112,7 @@ class Session:
         return self.made
 
     def run_lines(self, text: str, before: int = 0) -> int:
-        """Run statements of lines that follow so many others; the exit code that they would
-        have.
-        """
+        """Run the statements of lines that follow ``before`` others, and return their exit code."""
         lines = [*["\n"] * before, *text_lines(text)]
         found = [
             source for source in sources(lines, None, self.limits) if not isinstance(source, Output)
@@ -125,7 +123,7 @@ class Session:
 
     def _run_source(self, source: Source, writer: Writer) -> int:
         """Run the statements of a logical line: all of them come into force, or none."""
-        if source.text.rstrip().endswith(_OF_SESSION):  # of a saved session: it is in force
+        if source.text.rstrip().endswith(_OF_SESSION):  # from a saved session: already in force
             return FINE
         program = self.program()
         program.scope.dialect.note(source, program.scope.names)
@@ -184,8 +182,9 @@ class Session:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """Statements and commands, each with the number of lines before it: a line of a paste that
-    begins with ":" is a command.
+    """Yield statements and commands, each with the number of lines before it.
+
+    A line of a paste that begins with ":" is a command.
     """
     begin, lines = 0, text.split("\n")
     for number, line in enumerate([*lines, ":"]):
@@ -199,11 +198,12 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_complete(text: str) -> bool:
-    """Return whether Enter submits: no bracket is open, no block has begun, and no line ends with a
-    backslash.
+    """Return whether Enter submits a text.
 
-    A block of Python ends at an empty line. Too many closing brackets are complete: their error is
-    told.
+    It does when no bracket is open, no block has begun, and no line ends with a backslash.
+
+    A block of Python ends at an empty line. A text with too many closing brackets is complete: its
+    error is reported.
     """
     lines = text.split("\n")
     if text.lstrip().startswith(":"):
@@ -211,7 +211,7 @@ def is_complete(text: str) -> bool:
     if lines[-1].endswith("\\") and "#" not in lines[-1]:
         return False
     if open_brackets(text) > 0 and len(text) < DEFAULT.length:
-        # two empty lines give up
+        # Two empty lines submit even with a bracket open.
         return not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()
     heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
     return (

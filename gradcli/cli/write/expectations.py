@@ -16,7 +16,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import write_whole
 
-Result = Callable[[str, str, int], Record]  # of a line, of a file, with this number
+Result = Callable[[str, str, int], Record]  # of a line, the path of its file, and its number
 
 
 def update(paths: Iterable[str], result: Result) -> None:
@@ -30,8 +30,9 @@ def update(paths: Iterable[str], result: Result) -> None:
 
 
 def _update(path: str, result: Result) -> tuple[int, int]:
-    """Return how many records of a file were changed, of how many; other lines stay as
-    they are.
+    """Return how many records of a file were changed, and how many there are.
+
+    Other lines stay as they are.
     """
     content = _content(path)
     old = content.decode("utf-8", "surrogateescape").split("\n")
@@ -60,8 +61,9 @@ def _content(path: str) -> bytes:
 
 
 def _with_expectation(record: Record, line: str) -> str:
-    """A record's line with the present value and gradients as ``expect``, or with those in the
-    place of what is wrong there.
+    """Return a record's line with the present value and gradients as ``expect``.
+
+    If it has expectations, only what is wrong in them is replaced.
     """
     if (
         record.error is not None
@@ -79,8 +81,9 @@ def _with_expectation(record: Record, line: str) -> str:
 
 
 def _expectation(record: Record, before: dict[str, Any]) -> dict[str, Any]:
-    """Return what a record is to expect: everything, or, if it expects something, the same with its
-    mistakes corrected.
+    """Return the expectations that a record is to have.
+
+    That is everything, or, if it expects something already, the same with its mistakes corrected.
     """
     from gradcli.report.data import plain
 
@@ -100,9 +103,7 @@ def _expectation(record: Record, before: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_wrong(record: Record) -> bool:
-    """Return whether the cross-check disagrees with the result itself, whatever is claimed
-    of it.
-    """
+    """Return whether the cross-check disagrees with the result itself, whatever is claimed."""
     return record.check is not None and any(
         part.verdict is Verdict.MISMATCH for part in record.check.parts
     )

@@ -1,5 +1,6 @@
-"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and
-those in files; and its progress.
+"""The reports and the progress of a check.
+
+One report goes to standard output, unless ``--report KIND=-`` takes its place; others go to files.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Reports:
         _refuse_overwriting([real(path) for _, path in wanted if path != "-"], checked)
         self.all = [WrittenReport(kind, path, request) for kind, path in wanted]
         self.shown = [kind for kind, path in wanted if path == "-"]
-        self.unwritten = 0  # outcomes in whose place a report has an error
+        self.unwritten = 0  # outcomes that a report has replaced with an error
 
     def add(self, outcome: Outcome) -> None:
         """Say an outcome in all reports. Raises what none of them can be written for any more."""
@@ -85,8 +86,9 @@ class WrittenReport:
             self.attempt(self.new.finish)
 
     def attempt(self, act: Callable[[], object]) -> bool:
-        """Act, unless that has failed before; whether an outcome could be said, or an error stands
-        in its place.
+        """Act, unless that has failed before.
+
+        Return whether an outcome could be reported, rather than an error in its place.
         """
         if self.broken is None:
             try:
@@ -99,7 +101,7 @@ class WrittenReport:
 
 
 def _standard_report(kind: str, request: CheckRequest) -> Report:
-    """A report on standard output: that for people in colour, where it takes colours."""
+    """Return a report on standard output, in colour for people where it takes colours."""
     if kind == "text" and is_styled(request.color):
         from gradcli.cli.write.terminal_report import TerminalReport
 
@@ -163,21 +165,22 @@ _PATIENCE = 0.5  # seconds before anything is shown
 
 
 class Progress:
-    """Counts outcomes, and shows the counts if it is wanted and the work goes on for more than half
-    a second.
+    """Counter of outcomes, which shows the counts if that is wanted.
+
+    It shows them if the work goes on for more than half a second.
     """
 
     def __init__(self, wanted: bool) -> None:
         self.checked = self.bad = 0
         self.started = time.monotonic()
-        self.next = self.started + _PATIENCE if wanted else math.inf  # when it is shown
+        self.next = self.started + _PATIENCE if wanted else math.inf  # when it is shown next
         self.shown = ""
 
     def add(self, outcome: Outcome) -> None:
         self.checked += 1
         self.bad += outcome.bad
         self.show()
-        if outcome.bad:  # of which something is said in its place
+        if outcome.bad:  # a report of the failure takes its place
             self.clear()
 
     def __enter__(self) -> Self:

@@ -1,10 +1,11 @@
-"""The two streams of the command line, and results on them, in the form that is asked for, or in a
-file, whole.
+"""The two streams of the command line, and the results on them.
 
-Results go to standard output as they come, what is to be said beside them to standard error;
-nothing else of the command line writes to these. Text goes through `shown` on its way, so that no
-line of it does anything to a terminal, or to a CI system that reads along; formats that other
-programs read are made of functions of `gradcli.inert` of their own.
+Results have the form that is asked for, or go to a file, whole.
+
+Results go to standard output as they come, and messages to standard error. Nothing else of the
+command line writes to these. Text goes through `shown` on its way, so that no line of it has an
+effect on a terminal, or on a CI system that reads along. Formats for other programs are made by
+functions of `gradcli.inert` of their own.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
 
 def prepare(kind: str = "text") -> None:
-    """Let standard output take every text of a format: what its encoding lacks is escaped, as
-    readers of the format undo it.
+    """Let standard output take every text of a format.
+
+    Characters that its encoding lacks are escaped in a way that readers of the format undo.
     """
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is None:
@@ -37,7 +39,7 @@ def prepare(kind: str = "text") -> None:
     if kind not in LACKING:
         reconfigure(errors="backslashreplace")
     elif (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig"):
-        # which all encodings have: their readers expect UTF-8
+        # ASCII, which every encoding contains: readers of these formats expect UTF-8
         reconfigure(encoding="ascii", errors=LACKING[kind])
 
 
@@ -60,7 +62,7 @@ def put_text(text: str) -> None:
 
 def say(text: str) -> None:
     """Lines beside the output: errors, notes, warnings."""
-    if sys.stderr is not None:  # print would take standard output for it
+    if sys.stderr is not None:  # given None, print would use standard output
         print(inert_lines(text), file=sys.stderr, flush=True)
 
 
@@ -96,12 +98,13 @@ class Form(Protocol):
     def write(self, result: Any) -> None: ...
 
     def close(self) -> None:
-        """The end of the output."""
+        """End the output."""
 
 
 def is_styled(color: str) -> bool:
-    """Tell whether standard output takes styles: a capable terminal, unless the user says
-    otherwise.
+    """Tell whether standard output takes styles.
+
+    A capable terminal does, unless the user says otherwise.
     """
     if color != "auto":
         return color == "always"
@@ -111,11 +114,13 @@ def is_styled(color: str) -> bool:
 
 
 class Writer:
-    """Takes results, saves what is to be saved of them, and shows all or, if it is quiet, those
+    """Writer of results.
+
+    It takes results, saves what is to be saved of them, and shows all, or, if it is quiet, those
     that need attention.
 
-    What the encoding of standard output lacks is escaped. A result that cannot be written is
-    written as an error.
+    Characters that the encoding of standard output lacks are escaped. A result that cannot be
+    written is written as an error.
 
     form       such as "text", "json" or "svg"
     one_alone  whether a single result is no array in JSON
@@ -143,7 +148,7 @@ class Writer:
             quiet,
             save,
         )
-        self.texts: list[str] = []  # of the file
+        self.texts: list[str] = []  # parts of the file's text
         self.put = put if out is None else self.texts.append
         self.found: list[Any] = []  # what is written at the end
         self.between = ""
@@ -213,7 +218,7 @@ class Writer:
         self.found.append(explanation)
 
     def close(self) -> None:
-        """The end of the output."""
+        """End the output."""
         if self.form == "json" and self.one_alone and len(self.found) == 1:
             self.put(self.found[0] + "\n")
         elif self.form == "json":
@@ -247,7 +252,9 @@ def _encode(data: Any, indent: int | None = None) -> str:
 
 
 def _alone(record: Record, field: str) -> str:
-    """The value alone, or the only gradient, as a line of JSON; a number as it is.
+    """Return the value alone, or the only gradient, as a line of JSON.
+
+    A number is written as it is.
 
     Raises UsageError for several gradients.
     """
@@ -281,7 +288,7 @@ def writer_for(request: Request, **how: Any) -> Writer:
 # it nor another one is lost.
 
 
-_LONGEST = 2000  # characters of a text that is told again
+_LONGEST = 2000  # most characters of an expression that an error repeats
 
 
 def write_result(write: Callable[[Any], None], result: Any) -> None:
@@ -291,16 +298,16 @@ def write_result(write: Callable[[Any], None], result: Any) -> None:
     """
     try:
         write(result)
-    except OSError:  # the output takes nothing any more
+    except OSError:  # the output takes nothing more
         raise
     except Exception as error:
         write(_as_error(result, error))
 
 
 def _as_error(result: Any, error: Exception) -> Any:
-    """The result as an error, without anything else that may be why it cannot be written."""
+    """Return a result as an error, without anything else that may prevent writing it."""
     result.fail(as_gradcli_error(error))
-    record = getattr(result, "record", result)  # of an explanation
+    record = getattr(result, "record", result)  # an explanation has its own record
     record.expr, record.read_as, record.meta, record.warnings = (
         clip_text(record.expr, _LONGEST),
         None,

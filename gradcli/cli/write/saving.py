@@ -1,5 +1,6 @@
-"""``--save NAME=FILE``: arrays to files, in the format that the suffix says, written whole or not
-at all: gradients or the value.
+"""Arrays that ``--save NAME=FILE`` writes to files: gradients or the value.
+
+The suffix says the format. A file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ from gradcli.storage.whole_files import (
 
 
 def targets_of(texts: Iterable[str]) -> dict[str, str]:
-    """The files of ``--save`` by the names of what they take. Raises UsageError."""
+    """Return the files of ``--save`` by the names of what they take.
+
+    Raises UsageError.
+    """
     targets = assignments("--save", texts)
     paths = [real(path) for path in targets.values()]
     for name, path in targets.items():
@@ -51,14 +55,15 @@ def targets_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _suffix(path: str) -> str:
-    """The format of a file; of devices and pipes without one, NumPy's."""
+    """Return the format of a file; NumPy's for devices and pipes without a suffix."""
     suffix = Path(path).suffix.lower()
     return suffix if suffix in _KNOWN else ".npy"
 
 
 class SavedArrays:
-    """The arrays that go to files: large ones while they are computed, so that memory need not hold
-    them.
+    """The arrays that go to files.
+
+    Large ones go there while they are computed, so that memory need not hold them.
     """
 
     def __init__(self, targets: dict[str, str]) -> None:
@@ -66,7 +71,7 @@ class SavedArrays:
         self.saved_from: Record | None = None
 
     def place(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array in a file beside its target, or None where there is none."""
+        """Return an array in a file beside its target, or None if there is none."""
         path = Path(self.targets[name]) if name in self.targets else None
         if (
             path is None
@@ -80,8 +85,8 @@ class SavedArrays:
             handle, temporary = temporary_beside(path)
             try:
                 mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
-                weakref.finalize(mapped, discard, temporary)  # what was not moved to its place goes
-                # a full disk is an error now, not a signal later
+                weakref.finalize(mapped, discard, temporary)  # removed unless moved to its place
+                # A full disk is an error here, not a signal later.
                 os.posix_fallocate(handle, 0, os.fstat(handle).st_size)
             except BaseException:
                 discard(temporary)
@@ -127,7 +132,10 @@ _WORDS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "hvp
 
 
 def _array_of(record: Record, name: str) -> np.ndarray:
-    """The value, or the derivative that a name means. Raises UsageError."""
+    """Return the value, or the derivative that a name means.
+
+    Raises UsageError.
+    """
     if name == "value":
         return np.asanyarray(record.value)
     derivatives = record.derivatives()
@@ -142,7 +150,7 @@ def _array_of(record: Record, name: str) -> np.ndarray:
 
 def _leave_out(record: Record, name: str) -> None:
     if name == "value" or record.mode == "jvp":
-        return  # there is one of it, which says what was computed
+        return  # there is only one, and it says what was computed
     if record.hessian is not None:
         row, _, column = name.partition(",")
         del record.hessian[row][column]
@@ -188,8 +196,9 @@ def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
 
 
 def _write_temporary(path: Path, arrays: Arrays) -> str | None:
-    """The temporary file that has what belongs to a path; None where it is there already: in a
-    device, which is never replaced.
+    """Write the arrays of a path to a temporary file, and return its name.
+
+    Return None where they are in place already: in a device, which is never replaced.
     """
     write = WRITERS[_suffix(str(path))]
     array = next(iter(arrays.values()))
@@ -199,7 +208,7 @@ def _write_temporary(path: Path, arrays: Arrays) -> str | None:
         with path.open("wb") as device:
             device.write(image.getbuffer())
         return None
-    if isinstance(array, np.memmap) and array.mode == "w+":  # computed in its file
+    if isinstance(array, np.memmap) and array.mode == "w+":  # it was computed in its file
         array.flush()
         return str(array.filename)
     handle, temporary = temporary_beside(path)
@@ -215,7 +224,7 @@ def _write_temporary(path: Path, arrays: Arrays) -> str | None:
 # -- The formats of files, each read back by `gradcli.files.arrays` ------------------------------
 
 
-Arrays = Mapping[str, np.ndarray]  # by the names of what they are
+Arrays = Mapping[str, np.ndarray]  # by name: "value", or of a derivative
 
 
 def _npy(stream: BinaryIO, arrays: Arrays) -> None:
@@ -224,7 +233,7 @@ def _npy(stream: BinaryIO, arrays: Arrays) -> None:
 
 
 def _npz(stream: BinaryIO, arrays: Arrays) -> None:
-    # np.savez has parameters, which names may be called like
+    # Names of arrays may clash with parameters of np.savez.
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -244,7 +253,7 @@ def _table(stream: BinaryIO, arrays: Arrays, separator: str) -> None:
         raise UsageError(
             f"'{name}' has {what}, and a table rows and columns", help="write .npy, .npz or .json"
         )
-    if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` are names, too
+    if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` may be names, too
         stream.write(f"{name}\n".encode())
     np.savetxt(stream, np.atleast_1d(array), "%d" if array.dtype.kind == "b" else "%s", separator)
 

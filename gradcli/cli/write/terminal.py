@@ -22,7 +22,7 @@ COLOURS: dict[str, str] = {
 }  # fmt: skip
 _ONLY_NUMBERS = re.compile(r"\[[-+.,\[\]\se\d]*\]")
 _INDENT = 4
-_ANY = 1_000_000  # columns
+_ANY = 1_000_000  # columns, more than any terminal has
 _SIGNS = {"agree": "✓", "mismatch": "✗"}
 _ROLES = {
     "heading": "bold",
@@ -68,7 +68,7 @@ class Terminal:
         self.console.file.flush()
 
     def _put(self, *parts: tuple[str, str], hang: int | None = None) -> None:
-        """A line in parts, each with its style."""
+        """Print a line in parts, each with its style."""
         put_lines(
             self.console,
             Text.assemble(*((inert_lines(text), style) for text, style in parts)),
@@ -79,7 +79,7 @@ class Terminal:
         text = line.text.replace("\n", " ")
         if line.label is None:
             self._put(*((part.text, _ROLES.get(part.role, part.role)) for part in line.parts))
-        elif line.kind == "value":  # and beside it or below it what kind of number it is
+        elif line.kind == "value":  # with the kind of number beside it or below it
             value = line.parts[0].text.replace("\n", "\n" + " " * _INDENT)
             kind = "".join(f"   {part.text.strip()[1:-1]}" for part in line.parts[1:])
             self._put(
@@ -104,7 +104,10 @@ class Terminal:
             )
 
     def _derivatives(self, table: Table) -> None:
-        """The table, and below it what there is no room for in it: formulas, and then numbers."""
+        """Print the table, and below it what it has no room for.
+
+        Formulas are moved below first, and then numbers.
+        """
         room = self.console.options.update(max_width=_ANY)
         for below, beside in product(
             (False, True), (any(row.formula for row in table.rows), False)
@@ -118,7 +121,7 @@ class Terminal:
                 self._put(("  ", ""), (row.name, "bold"), (" =", ""))
                 for line in row.numbers.split("\n"):
                     self._put((" " * _INDENT + line, ""))
-            # those are the gradient again
+            # Numbers alone would repeat the gradient.
             if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):
                 self._put((f"  d/d{row.name} = {row.formula}", "cyan"), hang=_INDENT)
 
@@ -151,7 +154,7 @@ class Terminal:
 
 
 def console(stream: TextIO, forced: bool) -> Console:
-    """rich's view of a stream, which takes everything as plain text."""
+    """Return rich's view of a stream, which takes everything as plain text."""
     # colours whatever the environment says
     how: dict[str, Any] = (
         {"force_terminal": True, "no_color": False, "color_system": "standard"} if forced else {}
@@ -160,15 +163,17 @@ def console(stream: TextIO, forced: bool) -> Console:
 
 
 def plain_text(content: str, style: str = "") -> Text:
-    """Text of anybody's in rich: no markup is read in it, and no character of it does anything to
-    the terminal.
+    """Return any text, whoever wrote it, for rich.
+
+    No markup is read in it, and no character of it has an effect on the terminal.
     """
     return Text(inert_lines(content), style=style)
 
 
 def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
-    """Lines, broken between words where the terminal is narrower; what goes on hangs below so many
-    columns, or below its own beginning.
+    """Print lines, broken between words where the terminal is narrower.
+
+    Continuations are indented by ``hang`` columns, or else relative to the beginning of their line.
     """
     for line in text.split("\n", allow_blank=True):
         if line.cell_len <= console.width:
@@ -183,13 +188,14 @@ def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
         broken = first + Text("\n" + " " * margin).join(
             rest.wrap(console, max(20, console.width - margin))
         )
-        safe = inert_lines(broken.plain)  # of which no new line is a command either
+        safe = inert_lines(broken.plain)  # wrapping must not make a line a CI command
         console.print(broken if safe == broken.plain else safe, soft_wrap=True)
 
 
 def show_error(console: Console, rendered: str) -> None:
-    """An error or a finding with its head and carets coloured; only lines of the source keep to one
-    line.
+    """Print an error or a finding with its head and carets coloured.
+
+    Lines of the source, and of a command that repeats, are never broken; the others may be.
     """
     for number, line in enumerate(rendered.split("\n")):
         styled, said = plain_text(line), line.lstrip()

@@ -1,3 +1,5 @@
-"""Functions in Python as graphs: what they do with tensors of ours that pass through their
-libraries.
+"""Functions in Python as graphs.
+
+Tensors of ours pass through the functions' libraries, and the graphs are made of what is done with
+them.
 """

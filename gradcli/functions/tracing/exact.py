@@ -1,5 +1,6 @@
-"""A traced function before the judge of expressions: exact derivatives, where the trace says
-everything that the function does.
+"""Exact derivatives of traced functions, by the judge of expressions.
+
+They are exact where the trace says everything that the function does.
 """
 
 from __future__ import annotations
@@ -36,16 +37,17 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, trace_call
 
 TRACED = "the traced function"
-OF_TENSORS = "gradcli"  # whose tensors a function takes
+OF_TENSORS = "gradcli"  # library whose tensors a function takes
 _MOST_BRANCHES = 4
-# relative: values at which a constant that hides a dependence is another, and no branch
+# Relative: near enough to take the same branch, yet a constant that hides a dependence changes.
 _NEARBY = 2.0**-20
-_ALIKE = 1e-9  # relative, of what the function gives to its own libraries and to tensors
+_ALIKE = 1e-9  # relative difference between results from the function's own libraries and tensors
 
-# A function that takes tensors: its arguments, and what its run says beside the results.
+# A function of tensors. It takes its arguments, and a passage that records what its run shows
+# besides the results.
 Run = Callable[[Mapping[str, Tensor], Passage], list[Any]]
-# whatever a function, or a library, raises that was not made for tensors of ours, or not for these
-# numbers
+# Whatever a function or a library raises that was not made for our tensors, or not for these
+# numbers.
 REFUSED = Exception
 
 
@@ -68,8 +70,10 @@ class Claims(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A function as a graph: its leaves by name, the nodes of its results, and what its run at the
-    subject's arguments has said.
+    """Function as a graph.
+
+    It has the leaves by name, the nodes of the results, and the notes of the run at the subject's
+    arguments.
     """
 
     subject: Subject
@@ -81,8 +85,9 @@ class Exact:
     def check(
         self, seeds: Seeds, claims: Claims, along: Floats | None = None
     ) -> dict[str, VariableCheck] | None:
-        """The verdicts of the judge of expressions on claims about the gradient; None where it
-        cannot decide.
+        """Return the verdicts of the judge of expressions on claims about the gradient.
+
+        Gives None where the judge cannot decide.
 
         along  a direction, by names: then the claims are about the Hessian times it
         """
@@ -100,8 +105,9 @@ class Exact:
 
     @cached_property
     def values(self) -> dict[Expr, Any]:
-        """The values of nodes at the subject's arguments: of the leaves, and of all that was asked
-        for.
+        """Values of nodes at the subject's arguments.
+
+        They are those of the leaves, and of all nodes that were asked for.
         """
         return dict(self.scope(self.subject.floats).values)
 
@@ -112,8 +118,9 @@ class Exact:
             return backward(reachable(cotangents), cotangents, targets, self.values.__getitem__)
 
     def _judge(self, root: Expr, claims: Claims) -> Check | None:
-        """The verdict on claims about the gradient of a node that is one number; None where there
-        is none.
+        """Return the verdict on claims about the gradient of a node that is one number.
+
+        Gives None where there is no verdict.
         """
         scope, leaves = self.scope(self.subject.floats), self.trace.leaves
         try:
@@ -157,8 +164,9 @@ class Exact:
         return check if len(check.claims) == len(claims.numbers) else None
 
     def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
-        """The function on the branches that its code in Python would take but for rounding in a
-        precision, each with the condition.
+        """Return the function on the branches that rounding in a precision may decide against.
+
+        Its code in Python would take them but for that rounding. Each comes with its condition.
         """
         unsure = self._unsure(precision)
         turned: list[tuple[str, tuple[int, ...]]] = [(text, (index,)) for text, index in unsure]
@@ -174,10 +182,10 @@ class Exact:
         return found
 
     def _unsure(self, precision: str) -> list[tuple[str, int]]:
-        """The conditions in Python whose truth rounding decides, in words, and their indices in the
-        graph.
+        """Return the conditions in Python that rounding decides, in words, with their indices.
 
-        None where they are many, as those by which an iteration ends.
+        The indices are those of their nodes in the graph. If there are many conditions, like those
+        that end an iteration, none are returned.
         """
         conditions = self.passage.conditions
         if not conditions:
@@ -192,23 +200,26 @@ class Exact:
 
     @property
     def _precision(self) -> str:
-        """The dtype in which errors are bounded of what the function computes with the fewest
-        digits.
+        """Dtype of the error bounds of the computation.
+
+        It belongs to the values that the function computes with the fewest digits.
         """
         kinds = [kind for kind in self.trace.kinds if kind.kind in FLOATS]
         return bounded_in(str(max(kinds, key=epsilon_of)))
 
     def rounding(self, node: Expr, floats: Floats) -> np.ndarray:
-        """Return how far rounding takes a result at these numbers of the arguments; nothing of one
-        that may be anything.
+        """Return how far rounding takes a result at these numbers of the arguments.
+
+        It is 0 where the result has no finite bound.
         """
         leaves = self.scope(floats).values
         bound, _, _ = error_bounds(node, [], leaves, 1.0, self._precision)
         return np.where(np.isfinite(bound), bound, 0.0)
 
     def turns(self, node: Expr, floats: Floats, wanted: np.ndarray) -> bool:
-        """Return True if a result is what is wanted on another way, between which and its own
-        rounding decides.
+        """Return True if a result is the wanted one on another branch.
+
+        Rounding decides between that branch and the result's own.
         """
         leaves = self.scope(floats).values
         ways = roots_each_way(node, leaves, self._precision)
@@ -218,7 +229,7 @@ class Exact:
         )
 
     def scope(self, floats: Floats) -> Scope:
-        """The values of the leaves, at these numbers of the arguments, exactly."""
+        """Return a scope with the exact values of the leaves, at these numbers of the arguments."""
         scope = Scope()
         scope.graph, scope.in_passing = self.trace.graph, True
         values = {
@@ -230,12 +241,13 @@ class Exact:
         return scope
 
     def _sum(self, seeds: Seeds) -> Expr:
-        """The one number that the gradient is of."""
+        """Return the one number that the gradient is of."""
         return self._add(zip(self.results, seeds, strict=True))
 
     def _slope(self, root: Expr, along: Floats) -> Expr:
-        """The derivative of that number in a direction, whose gradient is the Hessian times the
-        direction.
+        """Return the derivative of that number in a direction.
+
+        Its gradient is the Hessian times the direction.
         """
         leaves = self.trace.leaves
         slopes = (
@@ -245,7 +257,7 @@ class Exact:
         return self._add(slopes)
 
     def _add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
-        """The sum of all entries of nodes with weights."""
+        """Return the sum of all entries of nodes, with weights."""
         add, total = find("sum"), None
         for node, weights in terms:
             weighted = (
@@ -264,9 +276,12 @@ class Exact:
 
 
 def exact(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
-    """The function's graph at its arguments, by the first way to run it in which it can be traced.
+    """Return the function's graph at its arguments.
 
-    It can, if it gives tensors what it gives its own libraries, here and nearby.
+    The graph is that of the first way of running the function in which it can be traced. It can be
+    traced if it gives the same results for tensors as for its own libraries' arrays, here and
+    nearby.
+
     held  is told where the code declares values to be constants, whatever becomes of the trace
     """
     for run in _runs_of(subject, by):
@@ -291,8 +306,9 @@ def _exact(subject: Subject, run: Run, held: dict[str, None]) -> Exact | None:
 
 
 def _hides_nothing(subject: Subject, here: Exact, floats: Floats) -> bool | None:
-    """Return whether the constants of a trace are the same at these numbers; None if the function
-    does something else there.
+    """Return whether the constants of a trace are the same at these numbers.
+
+    Gives None if the function does something else there.
     """
     try:
         there = _believe(subject, here.run, floats, {})
@@ -323,14 +339,14 @@ def _nearby(floats: Floats) -> list[Floats]:
 def run_at(
     subject: Subject, run: Run, floats: Floats, passage: Passage
 ) -> tuple[list[Any], list[Expr], Trace]:
-    """The results of a run at these numbers, their nodes, and its trace.
+    """Run a function at these numbers.
 
-    Raises what the function raises.
+    Returns the results, their nodes and the trace. Raises what the function raises.
     """
     inputs = {name: Tensor(np.array(array), True) for name, array in floats.items()}
 
     def whole(*_: Any) -> list[Any]:
-        # copies: a function may write into its arguments, which leaves refuse
+        # Copies, because a function may write into its arguments, which leaves refuse.
         return run({name: x.apply_op(clone, (x,), {}) for name, x in inputs.items()}, passage)
 
     with enable_grad():
@@ -339,7 +355,7 @@ def run_at(
 
 
 def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None]) -> Exact | None:
-    """The trace at these numbers, if it gives the function's own value."""
+    """Return the trace at these numbers, if it gives the function's own value."""
     wanted, passage = subject.numbers(floats), Passage()
     try:
         results, nodes, trace = run_at(subject, run, floats, passage)
@@ -372,8 +388,9 @@ def _array(result: Any) -> np.ndarray:
 
 
 def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], off: Any) -> bool:
-    """Tell whether results are the same, as far as the dtypes let them that were computed in; and
-    but for how far rounding takes them.
+    """Tell whether results are the same, as far as dtypes and rounding allow.
+
+    The dtypes are those of the computation. Rounding may take the results apart by ``off``.
     """
     widest = max(map(epsilon_of, (other.dtype, *kinds)))
     room = _ALIKE if widest < _ALIKE else max(1e-4, 64 * widest)
@@ -384,7 +401,7 @@ def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], o
 
 
 def _part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
-    """The verdict on a claim, as that on the gradient by a name."""
+    """Return the verdict on a claim as a verdict on the gradient by a name."""
     part = VariableCheck(
         claim.verdict,
         TRACED,
@@ -407,8 +424,9 @@ def _part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> Va
 
 
 def _runs_of(subject: Subject, by: str | None) -> list[Run]:
-    """A function that takes the libraries' own arrays, as one of tensors: ways to run it, the one
-    that says most first.
+    """Return ways to run a function of a library's own arrays on tensors.
+
+    The way that says most comes first.
     """
     if by == "jax":
         return [_jax(subject)]
@@ -419,7 +437,7 @@ def _runs_of(subject: Subject, by: str | None) -> list[Run]:
     run = _numpy(subject)
 
     def with_new_arrays(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
-        with new_arrays(passage):  # arrays that the function makes can hold what is traced
+        with new_arrays(passage):  # arrays that the function makes can then hold traced values
             return run(tensors, passage)
 
     return [with_new_arrays, run]
@@ -461,11 +479,11 @@ def _jax(subject: Subject) -> Run:
 
     def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
         jax = import_module("jax")
-        if not programs:  # which is the same for all numbers
+        if not programs:  # the program is the same for all numbers
             flat = jax.make_jaxpr(lambda given: subject(instead=given))
             programs.append(flat({name: jax.numpy.asarray(x.array) for name, x in tensors.items()}))
         (program,) = programs
-        # JAX sorts a dictionary by its names
+        # JAX sorts a dictionary by its keys.
         arguments = [Traced(tensors[name], passage) for name in sorted(tensors)]
         found = JaxprRun(passage).evaluate(program.jaxpr, program.consts, arguments)
         return [_tensor_of(part) for part in found]

@@ -1,7 +1,8 @@
-"""Functions of JAX's as the programs that JAX makes of them: each primitive is NumPy's function on
-traced arrays.
+"""JAX's functions as the programs that JAX makes of them.
 
-A ``jax.custom_vjp`` is its own function here; its rules play no part, so that they can be judged.
+Each primitive is NumPy's function on traced arrays.
+
+A ``jax.custom_vjp`` is its own function here. Its rules play no part, so that they can be judged.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ from gradcli.tensors.torch.namespace import function
 
 
 class Chosen(np.ndarray):
-    """Whole numbers and truths that the arguments have had a part in: what is chosen by them is
-    decided at the tested values.
+    """Whole numbers and truths that depend on the arguments.
+
+    Choices by them are decided at the tested values.
     """
 
 
 @dataclass(frozen=True, eq=False)
 class JaxprRun:
-    """One run of a program of JAX's: arguments that are traced tell the passage of numbers that
-    leave it, and where its code stands.
+    """One run of a JAX program.
+
+    Traced arguments record the numbers that leave the trace, and where the code stands.
 
     custom  whether it is within a custom function, whose rules say what is held constant
     """
@@ -45,7 +48,7 @@ class JaxprRun:
     place: Callable[[], Place | None] = lambda: None
 
     def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """The results of a program at these arguments."""
+        """Return the results of a program at these arguments."""
         literal = import_module("jax.extend.core").Literal
         values: dict[Any, Any] = {}
 
@@ -64,7 +67,7 @@ class JaxprRun:
         return [read(x) for x in jaxpr.outvars]
 
     def _apply(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
-        """The results of a primitive."""
+        """Return the results of a primitive."""
         name, parameters = equation.primitive.name, equation.params
         inner = next((parameters[key] for key in _INNER if key in parameters), None)
         if inner is not None and name in _CALLS:
@@ -94,7 +97,10 @@ class JaxprRun:
         return found if equation.primitive.multiple_results else [found]
 
     def _outside(self, equation: Any, operands: list[Any]) -> list[Any]:
-        """A primitive without a rule, by JAX itself: what goes in leaves the graph."""
+        """Run a primitive without a rule by JAX itself.
+
+        Its operands leave the graph.
+        """
         operands = [_plain(x) for x in operands]
         jax = import_module("jax")
         given = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in operands]
@@ -104,8 +110,9 @@ class JaxprRun:
         ]
 
     def branch(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
-        """``cond`` and ``switch``: what the index says, which JAX holds to the branches
-        there are.
+        """Run the branch of ``cond`` or ``switch`` that the index chooses.
+
+        JAX limits the index to the branches that exist.
         """
         index, *rest = operands
         if isinstance(index, Chosen):
@@ -169,13 +176,14 @@ _FLOWS: dict[str, Callable[[JaxprRun, Any, Sequence[Any]], list[Any]]] = {
 
 
 def _plain(x: Any) -> Any:
-    """An array of NumPy's; keys of random numbers, which are none, as they are."""
+    """Convert to a NumPy array, but keep keys of random numbers, which are not arrays."""
     return x if str(getattr(x, "dtype", "")).startswith("key<") else np.asarray(x)
 
 
 def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
-    """Return where the code stands that a primitive is from; for one within JAX's own functions,
-    where these are called.
+    """Return where the code stands that a primitive is from.
+
+    A primitive within JAX's own functions has the place where these are called.
     """
     at, traceback = _frame(equation), equation.source_info.traceback
     if at is None:
@@ -185,9 +193,10 @@ def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
 
 
 def _is_declared(equation: Any) -> bool:
-    """Return whether code of theirs asks for a constant:
+    """Return whether the user's code asks for a constant.
 
-    JAX's own functions do, too, where rules of theirs say what is differentiated.
+    JAX's own functions also ask for constants, where their rules say what is differentiated. These
+    do not count.
     """
     at = _frame(equation)
     return (
@@ -288,8 +297,9 @@ def _take(entries: Any, places: np.ndarray) -> Any:
 
 
 def _moving_rule(*sources: int) -> Rule:
-    """The rule of a primitive that moves entries of these operands, or of all; what is outside of
-    them is not a number.
+    """Return the rule of a primitive that moves entries of these operands, or of all.
+
+    Entries from outside of the operands are NaN.
     """
 
     def rule(primitive: Any, *operands: Any, **parameters: Any) -> Any:
@@ -309,13 +319,14 @@ def _moving_rule(*sources: int) -> Rule:
 
 
 def _add_at(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -> Any:
-    """An array with entries added to some of its own; what flows back from numbered entries says
-    where.
+    """Return an array with entries added to some of its own.
+
+    The adjoints of numbered entries say which ones.
     """
     jax, size = import_module("jax"), int(np.prod(np.shape(x), dtype=int))
     add = partial(primitive.bind, np.zeros(np.shape(x)), np.asarray(indices))
     _, pull = jax.vjp(lambda given: add(given, **parameters), np.zeros(np.shape(new)))
-    (places,) = pull(1.0 + np.arange(size).reshape(np.shape(x)))  # 0 is for what is added nowhere
+    (places,) = pull(1.0 + np.arange(size).reshape(np.shape(x)))  # 0 marks what is added nowhere
     index = Tensor(np.ravel(places).astype(int))
     scatter_add = function("scatter_add")
     found = _on_tensors(
@@ -412,7 +423,7 @@ def _broadcast(x: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
 
 
 def _select(which: Any, *cases: Any, **_: Any) -> Any:
-    if len(cases) == 2:  # which is a condition, that stays in the graph
+    if len(cases) == 2:  # a condition, which stays in the graph
         return np.where(which, cases[1], cases[0])
     found = cases[0]
     for number, case in enumerate(cases[1:], 1):
@@ -421,13 +432,14 @@ def _select(which: Any, *cases: Any, **_: Any) -> Any:
 
 
 def _running(name: str) -> Rule:
-    """Return what a function of PyTorch's gives along an axis, from the other end where it is
-    reversed.
+    """Return the rule of a PyTorch function along an axis.
+
+    Where the axis is reversed, the rule starts from its other end.
     """
 
     def run(x: Any, axis: int, reverse: bool = False, **_: Any) -> Any:
         found = _on_tensors(function(name), np.flip(x, axis) if reverse else x, axis)
-        found = found[0] if isinstance(found, tuple) else found  # an extreme comes with its place
+        found = found[0] if isinstance(found, tuple) else found  # extremes come with their indices
         return np.flip(found, axis) if reverse else found
 
     return run
@@ -443,7 +455,7 @@ RULES: dict[str, Rule] = {
     "cholesky": lambda x, **_: np.linalg.cholesky(x), "triangular_solve": _triangular_solve,
     "eigh": _eigh, "svd": _svd, "qr": _qr,
 }  # fmt: skip
-ASKING: dict[str, Rule] = {  # which get the primitive, too, to ask JAX with it
+ASKING: dict[str, Rule] = {  # rules that also take the primitive, to ask JAX with it
     **dict.fromkeys(words("slice concatenate stack split tile"), _moving_rule()),
     **dict.fromkeys(words("gather dynamic_slice"), _moving_rule(0)), **dict.fromkeys(words("pad dynamic_update_slice"), _moving_rule(0, 1)),
     "scatter": _moving_rule(0, 2), "scatter-add": _add_at, "lu": _lu,

@@ -24,7 +24,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.transforms.vectorizing import map_ends
 
-# methods of arrays that are not NumPy's function of their name
+# Methods that differ from NumPy's functions of the same name.
 _IN_PLACE = words("partition put resize sort")
 
 _OF_FORM = words("shape ndim size dtype")
@@ -62,7 +62,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if out is None or result is NotImplemented:
             return result
         (target,) = out
-        # which cannot hold what is recorded
+        # A plain array cannot hold what is recorded.
         target[...] = result if isinstance(target, Traced) else np.asarray(result)
         return target
 
@@ -135,7 +135,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return np.transpose(self)
 
     def copy(self, order: str = "C") -> Any:
-        return np.copy(self)  # whose layout no operation asks for
+        return np.copy(self)  # no operation depends on the memory layout
 
     def flatten(self, order: str = "C") -> Any:
         return np.copy(self.ravel(order))
@@ -163,8 +163,9 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return np.transpose(self, axes if len(axes) > 1 else axes[0] if axes else None)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what tells the form of an array; the other methods of arrays are NumPy's functions
-        of their names.
+        """Return an attribute of an array's form, or a method that calls NumPy's function.
+
+        That function has the method's name.
         """
         if name in _OF_FORM:
             return getattr(self.tensor.array, name)
@@ -198,8 +199,9 @@ _OF_OTHERS = words("array asarray asanyarray ascontiguousarray")
 
 @contextmanager
 def new_arrays(passage: Passage) -> Iterator[None]:
-    """While it lasts, arrays of floats that code of theirs makes by NumPy's functions are
-    traced.
+    """Trace the arrays of floats that the user's code makes by NumPy's functions.
+
+    This lasts as long as the context.
     """
     makers = {name: partial(_empty, passage) for name in _EMPTY} | {
         name: partial(_of_others, passage) for name in _OF_OTHERS
@@ -211,14 +213,15 @@ def new_arrays(passage: Passage) -> Iterator[None]:
     try:
         yield
     finally:
-        theirs.lasts = False  # a module that was imported meanwhile may have kept what was there
+        theirs.lasts = False  # a module imported meanwhile may have kept the replacements
         for name, function in before.items():
             setattr(np, name, function)
 
 
 class _Theirs:
-    """Test of whether a maker of this name is called by the code that is asked about, while it
-    runs: not by compiled code that this one calls.
+    """Test of whether the user's code calls a maker of this name, while it runs.
+
+    Calls by compiled code that the user's code calls do not count.
     """
 
     lasts = True
@@ -243,7 +246,7 @@ def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> C
             and theirs(function.__name__)
         ):
             if function.__name__.startswith("empty"):
-                found.fill(0)  # the same in every run
+                found.fill(0)  # so that every run gives the same
             return Traced(Tensor(found), passage)
         return found
 

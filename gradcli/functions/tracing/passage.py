@@ -1,7 +1,8 @@
-"""Notes that a run of a function leaves beside its results: where it takes numbers out of its
-arrays, and where it branches on them.
+"""Notes that a run of a function leaves in addition to its results.
 
-A number that leaves the graph comes back into it as a constant, if at all.
+They say where the function takes numbers out of its arrays, and where it branches on them.
+
+A number that leaves the graph comes back as a constant, if at all.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ class Passage:
     """
 
     turned: Collection[int] = ()
-    # that the code branches on, with where it does
+    # Conditions that the code branches on, and where it does.
     conditions: dict[Expr, str] = field(default_factory=dict)
     decisions: dict[str, None] = field(default_factory=dict)
     held: dict[str, None] = field(default_factory=dict)  # where a value was declared a constant
     place: Callable[[], Place | None] = place_here
-    # whether numbers that leave the graph now are more than constants
+    # False where numbers that leave the graph count as constants, as under no_grad.
     records: Callable[[], bool] = lambda: True
 
     def out(self, tensor: Tensor) -> np.ndarray:
-        """The numbers of a tensor for code that is not traced: an array of its own.
+        """Return the numbers of a tensor, in an array of its own, for code that is not traced.
 
-        If they come back, as constants, the trace is found to hide a dependence; else the code has
-        decided something by them, unless nobody takes what it makes of them.
+        If they come back as constants, the trace is found to hide a dependence. Otherwise the code
+        has decided something by them, unless its result is dropped.
         """
         array = np.array(tensor.array)
         trace = state.recorder
@@ -54,12 +55,15 @@ class Passage:
         return array
 
     def decide(self) -> None:
-        """The code branches on a number, or counts by it."""
+        """Note that the code branches on a number, or counts by it."""
         if place := self.place():
             self.decisions[str(place)] = None
 
     def branch(self, tensor: Tensor) -> bool:
-        """The code branches on a condition: return its truth, or the other where that is wanted."""
+        """Note that the code branches on a condition, and return the condition's truth.
+
+        Where the other branch is wanted, the opposite is returned.
+        """
         self.decide()
         truth, trace = bool(tensor.array), state.recorder
         if trace is None:
@@ -69,7 +73,7 @@ class Passage:
         return truth is not (node.index in self.turned)
 
     def hold(self) -> None:
-        """The code declares a value to be a constant."""
+        """Note that the code declares a value to be a constant."""
         if place := self.place():
             self.held[str(place)] = None
 

@@ -1,10 +1,10 @@
-"""PyTorch's functions on tensors of ours:
+"""PyTorch's functions on tensors of ours.
 
 ``torch.sin(x)`` records gradcli's operation of that name, by ``__torch_function__``.
 
-The forward of a custom ``torch.autograd.Function`` runs as it is; its backward plays no part, so
-that it can be judged. What the code detaches, or computes under ``torch.no_grad``, is held
-constant, but for what that forward does, in which nothing is recorded anyway.
+The forward of a custom ``torch.autograd.Function`` runs as it is. Its backward plays no part, so
+that it can be judged. Values that the code detaches, or computes under ``torch.no_grad``, are held
+constant. An exception is the forward of a custom function, in which nothing is recorded anyway.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OF_DTYPES = words("to type new_zeros new_ones new_full new_empty new_tensor")
 
 
 def methods(passage: Passage) -> dict[str, Any]:
-    """The methods and attributes of tensors that are others while code of PyTorch's runs."""
+    """Return the tensor methods and attributes that are replaced while PyTorch code runs."""
 
     def detach(x: Tensor) -> Tensor:
         return x if in_forward() else passage.held_constant(x)
@@ -53,7 +53,7 @@ def methods(passage: Passage) -> dict[str, Any]:
         return passage.branch(x)
 
     def refuse_writing(_: Tensor, __: Any) -> None:
-        passage.held.clear()  # what is put back behind the graph's back was no constant
+        passage.held.clear()  # a value written back past the graph was no constant
         raise AttributeError("no trace follows what is written to .data")
 
     def detached_in_place(x: Tensor) -> Tensor:
@@ -92,8 +92,9 @@ def in_forward() -> bool:
 
 
 def records() -> bool:
-    """Return whether a gradient flows through what is computed now: not under ``torch.no_grad``,
-    but for the forward of a custom function.
+    """Return whether a gradient flows through the current computation.
+
+    It does not under ``torch.no_grad``, except in the forward of a custom function.
     """
     return bool(import_module("torch").is_grad_enabled()) or in_forward()
 
@@ -102,7 +103,7 @@ _OUR_DTYPE, _OUR_DEVICE = (vars(Entries)[name].fget for name in ("dtype", "devic
 
 
 def _dtype(x: Tensor) -> Any:
-    """That of ours for us, and PyTorch's for everybody else."""
+    """Return our own dtype to our code, and PyTorch's to all other code."""
     found = _OUR_DTYPE(x)
     return (
         found
@@ -120,7 +121,10 @@ def _device(x: Tensor) -> Any:
 
 
 def ours(value: Any) -> Any:
-    """An argument, or a structure of some, with PyTorch's tensors and dtypes as ours."""
+    """Return an argument, or a structure of arguments, in our tensors and dtypes.
+
+    They replace PyTorch's tensors and dtypes.
+    """
     torch = import_module("torch")
 
     def own(part: Any) -> Any:
@@ -137,18 +141,19 @@ def ours(value: Any) -> Any:
     return map_ends(own, value)
 
 
-_PARTS = ("linalg", "special")  # whose functions carry the part in their name: linalg_inv
+_PARTS = ("linalg", "special")  # their functions carry the part in their names: linalg_inv
 _OF_NETWORKS = ("torch.nn.functional", "torch._C._nn")
-# what says nothing about numbers
+# Parameters that say nothing about numbers.
 _PLACED = words("device layout pin_memory memory_format generator")
 
 
 @contextmanager
 def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
-    """While it lasts, PyTorch's functions take tensors of ours, which tell the passage what numbers
-    are taken out of them.
+    """Let PyTorch's functions take tensors of ours within the context.
 
-    Gives the dtypes that autocast chooses, which the tensors do not show.
+    The tensors tell the passage which numbers are taken out of them.
+
+    The context gives the dtypes that autocast chooses, which the tensors do not show.
     """
     autocast = import_module("torch").autocast
     entered, chosen = autocast.__enter__, set()
@@ -164,7 +169,7 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
     }
     patches[Tensor, "__torch_function__"] = classmethod(_dispatch)
     patches[autocast, "__enter__"] = note
-    # which wants tensors of PyTorch's, for a rule that plays no part
+    # It wants tensors of PyTorch's own, for a rule that plays no part here.
     patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: (
         None
     )
@@ -190,7 +195,7 @@ class _Holding:
         self._trace, self._passage = trace, passage
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
-        """An operation was applied."""
+        """Note that an operation was applied."""
         self._trace.note(op, operands, static, result)
         if self._passage.records():
             return
@@ -210,9 +215,7 @@ def _dispatch(
     arguments: tuple[Any, ...] = (),
     keywords: Any = None,
 ) -> Any:
-    """Return what a function of PyTorch's is of these arguments, among which is a tensor of
-    ours.
-    """
+    """Apply a PyTorch function to arguments that include a tensor of ours."""
     if (
         arguments
         and isinstance(arguments[0], import_module("torch").Tensor)
@@ -239,7 +242,7 @@ _IN_PLACE = words("__iadd__ __isub__ __imul__ __itruediv__ __ipow__")
 
 def _call(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     name = function.__name__
-    if name == "__get__":  # of an attribute
+    if name == "__get__":  # reads an attribute
         return getattr(given[0], _attribute(function))
     if name == "__set__":
         return setattr(given[0], _attribute(function), given[1])
@@ -263,7 +266,10 @@ def _is_method(function: Any) -> bool:
 
 
 def _find(function: Any, name: str) -> Callable[..., Any]:
-    """The function of ours that bears the name. Raises AttributeError if there is none."""
+    """Return our function of this name.
+
+    Raises AttributeError if there is none.
+    """
     part, _, rest = name.partition("_")
     if part in _PARTS:
         where, name = part, rest
@@ -278,5 +284,5 @@ def _find(function: Any, name: str) -> Callable[..., Any]:
 
 
 def numbers_of(part: Any) -> Any:
-    """A part of a result; of PyTorch's own tensors the numbers."""
+    """Return a part of a result, and for PyTorch's own tensors their numbers."""
     return of_torch(part) if isinstance(part, import_module("torch").Tensor) else part

@@ -1,5 +1,6 @@
-"""Entries chosen by indices and masks, and put, added and reduced into an array there: new arrays,
-nothing is changed in place.
+"""Entries chosen by indices and masks, and put, added and reduced into an array there.
+
+The results are new arrays; nothing is changed in place.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from gradcli.ops.structure import to_int
 
 
 def spread_index(index: Any, shape: Shape, axis: int) -> Any:
-    """The index of rows along an axis as an index for each entry of these rows."""
+    """Return the index of rows along an axis as an index for each entry of these rows."""
     index = vector_of(index)
     if len(shape) < 2:
         return index
@@ -134,7 +135,7 @@ def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
 
 
 def mask_of(mask: Any) -> np.ndarray:
-    """A mask that is part of the program, as truth values."""
+    """Return a mask that is part of the program, as truth values."""
     return np.asarray(getattr(mask, "array", mask)).astype(bool)
 
 
@@ -169,13 +170,14 @@ _TIES = (Kink(lambda *_: False, "several largest or smallest entries", "shared e
 
 
 def _part(x: Any, shape: Shape) -> Any:
-    """The leading part of an array."""
+    """Return the leading part of an array."""
     return x if x.shape == shape else getitem(x, index=tuple((0, n, None) for n in shape))
 
 
 def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
-    """Return what is put into x from a source (or a number) at an index of as many axes: numbers
-    are vectors of one entry.
+    """Put a source (or a number) into x at an index of as many axes.
+
+    Numbers count as vectors of one entry.
     """
     rows, places = at_least_1d(x), at_least_1d(index)
     place = one_axis(axis, len(rows.shape))
@@ -196,7 +198,7 @@ def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **sta
 def _at_rows(
     name: str, put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any
 ) -> Any:
-    """The same at an index of rows along the axis."""
+    """Put a source into x at an index of rows along the axis."""
     rows, given = at_least_1d(x), at_least_1d(source)
     place = one_axis(axis, len(rows.shape))
     if len(index.shape) > 1:
@@ -219,15 +221,20 @@ def _sum(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
 
 
 def _count_from_front(index: Any, n: int) -> Any:
-    """An index counted from the front. Raises IndexError beyond either end."""
+    """Return an index counted from the front.
+
+    Raises IndexError beyond either end.
+    """
     return to_int(
         reshape(take_along(np.arange(n), vector_of(index), axis=0), shape=tuple(index.shape))
     )
 
 
 def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
-    """The source at the index: of several entries put to one place the last one, at which a run of
-    equal indices ends in their order.
+    """Put the source into x at the index.
+
+    If several entries are put to one place, it gets the last one, which is the end of a run of
+    equal indices in their order.
     """
     if 0 in index.shape:
         return x
@@ -248,8 +255,9 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
 
 
 def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
-    """A reduction of each entry of x and of those put to its place: the rows of a table, with a
-    unit where others are put.
+    """Reduce each entry of x together with the entries put to its place.
+
+    These are the rows of a table, with a unit where entries are put elsewhere.
     """
     last = axes_last(len(index.shape), (axis,))
     x, index, source = (permute(v, last) for v in (x, index, source))
@@ -389,8 +397,9 @@ def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
 
 
 def _replace(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
-    """x with a source of the shape of x[index] there: of several entries put to one place the last
-    has the whole gradient.
+    """Replace x[index] by a source of its shape.
+
+    If several entries are put to one place, the last one has the whole gradient.
     """
     wanted = indexed_shape(x.shape, index=index)
     if wanted != source.shape:

@@ -64,7 +64,7 @@ def flat_join(x: Any, y: Any) -> Any:
 
 
 def mix(x: Any, source: Any, places: np.ndarray) -> Any:
-    """The entries of x and then of source, at constant places among all of these."""
+    """Return the entries of x and then of source, at constant places among all of these."""
     every = vector_of(x) if 0 in source.shape else flat_join(x, source)
     return getitem(every, index=(StaticArray(places),))
 
@@ -77,7 +77,7 @@ def joined(*arrays: Any, axis: int | None) -> Any:
     if axis is None:
         return concatenate(*(vector_of(x) for x in arrays), axis=0)
     if any(len(x.shape) != 1 for x in arrays):
-        # PyTorch joins empty vectors with anything
+        # PyTorch joins empty vectors with arrays of any shape.
         arrays = tuple(x for x in arrays if x.shape != (0,))
     return concatenate(*arrays, axis=axis)
 
@@ -122,7 +122,7 @@ def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
 
 
 def place_along(name: str, x: Any, axis: int) -> int:
-    """An axis, counted from the first, of an array that has to have one."""
+    """Return an axis, counted from the first, of an array that must have one."""
     need_axes(name, x, 1)
     return one_axis(axis, len(x.shape))
 
@@ -356,8 +356,8 @@ def combinations(x: Any, *, r: int = 2, with_replacement: bool = False) -> Any:
     return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
 
 
-_OF_TUPLE = 3  # numbers in whose memory a list has one of a tuple
-_MANY = 64  # things of as many or more, so many at a time, are more tuples than memory holds
+_OF_TUPLE = 3  # memory of a number in a list of tuples, in numbers
+_MANY = 64  # choices of this many things or more make more tuples than memory holds
 
 
 def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> np.ndarray:
@@ -390,7 +390,7 @@ Widths = tuple[tuple[int, int], ...]
 
 
 def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
-    """x with other numbers around it."""
+    """Surround x with other numbers."""
     if not any(width for pair in widths for width in pair):
         return x
     shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
@@ -453,7 +453,7 @@ _pad = pad
 
 
 def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
-    """x without the entries at its ends that widths below 0 count."""
+    """Return x without entries at its ends, as many as widths below 0 count."""
     for axis, (before, after) in enumerate(widths):
         if min(before, after) < 0:
             x = part_of(x, axis, max(0, -before), x.shape[axis] - max(0, -after))
@@ -491,7 +491,7 @@ def torch_pad(
                 f"mode {mode!r}"
             )
     longer = tuple((max(0, before), max(0, after)) for before, after in widths)
-    if mode == "reflect":  # at the ends of the whole
+    if mode == "reflect":  # reflect the whole array before cutting it
         return _shorter(_pad(x, pad_width=longer, mode="reflect"), widths)
     filled = 0 if value is None or mode != "constant" else value
     return _pad(_shorter(x, widths), pad_width=longer, mode=_NUMPYS[mode], constant_values=filled)

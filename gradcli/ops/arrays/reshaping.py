@@ -83,7 +83,7 @@ def expand_dims(x: Any, *, axis: Any) -> Any:
 
 
 def one_number(name: str, value: Any) -> Any:
-    """A value that has to be one number."""
+    """Return a value that must be one number."""
     if value.shape:
         raise ShapeError(f"{name} takes one number, not an array of shape {tuple(value.shape)}")
     return value
@@ -94,8 +94,9 @@ def at_least_1d(x: Any) -> Any:
 
 
 def _at_least(name: str, front: int, behind: int, doc: str) -> Any:
-    """Register a function of one array, or of several in a tuple, that adds axes of one entry: up
-    to so many in front, then behind.
+    """Register a function that adds axes of one entry to an array, or to several in a tuple.
+
+    Axes are added in front up to ``front`` of them, then ``behind`` more behind.
     """
 
     def one(x: Any) -> Any:
@@ -152,7 +153,7 @@ def view_as(x: Any, y: Any) -> Any:
 
 
 def common_shape(*arrays: Any) -> Shape:
-    """The shape to which arrays broadcast together."""
+    """Return the shape to which arrays broadcast together."""
     try:
         return np.broadcast_shapes(*(x.shape for x in arrays))
     except ValueError:
@@ -194,17 +195,17 @@ def numpy_reshape(x: Any, *, shape: Any, order: Literal["C", "F", "A", "K"] = "C
 
 
 def permute(x: Any, order: tuple[int, ...]) -> Any:
-    """The axes in an order, unless they are in it already."""
+    """Put the axes in an order, unless they are in it already."""
     return x if order == tuple(range(len(order))) else transpose(x, axes=order)
 
 
 def axes_last(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
-    """The order of axes that puts some at the end."""
+    """Return the order of axes that puts some at the end."""
     return (*(a for a in range(ndim) if a not in axes), *axes)
 
 
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    """The order of axes that undoes an order of axes."""
+    """Return the order of axes that undoes an order of axes."""
     return tuple(np.argsort(order).tolist())
 
 
@@ -322,8 +323,9 @@ def _triangle(part: Any) -> Function:
 
 
 def _below(x: Any, k: int) -> np.ndarray:
-    """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the
-    matrix whose rows it is.
+    """Return whether entries of matrices are on the k-th diagonal or below.
+
+    A vector stands for the matrix that has it in each row.
     """
     rows, columns = (x.shape * 2)[-2:]
     return np.tri(rows, columns, k, bool)
@@ -342,14 +344,14 @@ def triu(x: Any, *, k: int = 0) -> Any:
 
 
 def diagonal_index(shape: Shape, offset: int) -> tuple[Any, ...]:
-    """The index of a diagonal of matrices along the last two axes."""
+    """Return the index of a diagonal of matrices along the last two axes."""
     rows, columns = shape[-2:]
     places = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
     return (..., StaticArray(places + max(-offset, 0)), StaticArray(places + max(offset, 0)))
 
 
 def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
-    """The order of axes that puts two at the end."""
+    """Return the order of axes that puts two at the end."""
     if ndim < 2:
         raise AxisError(1, ndim)
     return axes_last(ndim, axes_of((axis1, axis2), ndim))

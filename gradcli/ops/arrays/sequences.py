@@ -1,5 +1,7 @@
-"""Vectors as sampled functions: polynomials, interpolation, sums of shifted products, differences,
-slopes and areas.
+"""Vectors as sampled functions.
+
+The functions are polynomials, interpolation, sums of shifted products, differences, slopes and
+areas.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from gradcli.ops.structure import to_int
 # -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products -----------
 
 
-_WINDOWS = 1 << 18  # entries of a table of windows, at most
+_WINDOWS = 1 << 18  # most entries of a table of windows
 
 
 def _vectors(name: str, *arrays: Any) -> list[Any]:
@@ -48,12 +50,13 @@ def _vectors(name: str, *arrays: Any) -> list[Any]:
 
 
 def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
-    """sum_k a[i + k] * v[k] at every shift i of the shorter vector v, as far as the mode goes
-    beyond the longer one.
+    """Compute sum_k a[i + k] * v[k] at every shift i of the shorter vector v.
 
-    A long v is cut into rows, about as many as each has entries: they slide over a, and what they
-    give is added up, row below row. Memory holds as many entries as a has, times the root of those
-    of v.
+    The mode says how far the shifts go beyond the longer vector a.
+
+    A long v is cut into rows, with about as many rows as each has entries. They slide over a, and
+    their results are added up, row below row. Memory holds as many entries as a has, times the root
+    of the number of entries of v.
     """
     n, m = a.shape[0], v.shape[0]
     first, length = {
@@ -173,8 +176,9 @@ def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: i
 
 
 def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
-    """Slopes of the parabolas through three neighbours; at the ends, of the lines through two with
-    an edge_order of 1.
+    """Return the slopes of the parabolas through three neighbours.
+
+    With an edge_order of 1, the slopes at the ends are those of the lines through two.
     """
     n = f.shape[place]
     if n < edge_order + 1:

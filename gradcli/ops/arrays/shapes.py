@@ -74,7 +74,7 @@ class StaticArray:
 
 
 _Array = np.ndarray
-_FEW = 4_096  # entries that are read in less time where each is in memory
+_FEW = 4_096  # up to this many entries, an array is read faster than a broadcast view of one
 Index = tuple[Any, ...]
 ALL = (None, None, None)  # the slice of a whole axis
 
@@ -86,7 +86,7 @@ def _simpler_transpose(out: Any, x: Any, axes: Any) -> Any:
 
 
 def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
-    """An entry put into a short vector of zeros, written out: [0, v, 0]."""
+    """Write out an entry put into a short vector of zeros: [0, v, 0]."""
     if len(shape) != 1 or shape[0] > 8 or len(index) != 1 or type(index[0]) is not int:
         return None
     zero = x.graph.constant(0)
@@ -95,7 +95,7 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 
 def _reshape(x: Any, shape: Any) -> Any:
     if min(shape, default=0) < -1:
-        # which NumPy takes for the one that follows from the others
+        # NumPy infers any negative extent from the others.
         raise ValueError(f"cannot reshape to the negative extents {shape}")
     if -1 in shape and 0 in shape:
         raise ValueError(
@@ -131,7 +131,7 @@ def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
 def _broadcast(x: Any, shape: Shape) -> Any:
     if not isinstance(x, (_Array, np.generic)) or x.ndim > len(shape) or math.prod(shape) > _FEW:
         return np.broadcast_to(x, shape)
-    filled = np.empty(shape, x.dtype)  # in a fifth of the time
+    filled = np.empty(shape, x.dtype)  # takes a fifth of the time of a view
     filled[...] = x
     return filled
 
@@ -208,15 +208,16 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
 
 
 def _with_room(x: Any, index: Index) -> Any:
-    """x[index] where there is room for it: NumPy goes through all entries that arrays choose, even
-    those of no bytes.
+    """Return x[index] if there is room for it.
+
+    NumPy goes through all entries that arrays choose, even those of no bytes.
     """
     arrays = [part.array for part in index if isinstance(part, StaticArray)]
     if arrays and not any(array.dtype == np.bool_ for array in arrays):
         others = _getitem(
             x, tuple((0, 1, None) if isinstance(part, StaticArray) else part for part in index)
         )
-        with suppress(ValueError):  # of those that do not broadcast, NumPy speaks better below
+        with suppress(ValueError):  # where they do not broadcast, NumPy's error below is better
             room_for(*others.shape, np.broadcast(*arrays).size)
     return _getitem(x, index)
 
@@ -225,9 +226,9 @@ indexed_shape = shape_by_example(_with_room)
 
 
 def behind(lead: Shape, index: Index) -> Index:
-    """The same index where more axes stand in front.
+    """Return the same index for an array with more axes in front.
 
-    Raises NoLoop where NumPy would put axes of the index before these.
+    Raises NoLoop if NumPy would put axes of the index before these.
     """
     arrays = any(isinstance(part, StaticArray) for part in index)
     places = [
@@ -255,7 +256,7 @@ getitem: Op = structural(
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    # of the library that has the chunks of x
+    # This array is of the library that holds the chunks of x.
     out = np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)
     place = numpy_index(index)
     if StaticArray in map(type, index):
@@ -388,12 +389,12 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 
 
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
-    """A slice along one axis."""
+    """Return a slice along one axis."""
     return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
 
 
 def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
-    """The entries at constant places along an axis, which is counted from the first."""
+    """Return the entries at constant places along an axis, which is counted from the first."""
     return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
 
 
@@ -403,14 +404,15 @@ def vector_of(x: Any) -> Any:
 
 
 def shape_with(shape: Shape, axis: int, *extents: int) -> Shape:
-    """A shape with other extents in the place of that of an axis, which is counted from the
-    first.
+    """Return a shape with other extents in the place of an axis.
+
+    The axis is counted from the first.
     """
     return (*shape[:axis], *extents, *shape[axis + 1 :])
 
 
 def laid_along(vector: Any, axis: int, ndim: int) -> Any:
-    """A vector along one of several axes, the others of which have one entry."""
+    """Lay a vector along one of several axes; the others have one entry."""
     return reshape(vector, shape=shape_with((1,) * ndim, axis, *vector.shape))
 
 

@@ -1,9 +1,10 @@
-"""Entries addressed by strides through the memory that an array is laid out in: views of views, and
-what is written through them.
+"""Entries addressed by strides through the memory of an array.
 
-An array stands in memory with steps between the entries along each axis, its ``source``; a region
+These are views of views, and what is written through them.
+
+An array stands in memory with steps between the entries along each axis, its ``source``. A region
 of that memory has a size, strides and an offset from the array's first entry. Entries of the region
-that are none of the array's are zeros.
+that do not belong to the array are zeros.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def last_place(size: Shape, stride: Strides) -> int:
 
 
 def _places(size: Shape, stride: Strides, offset: int) -> Any:
-    """The places in memory of the entries of a region."""
+    """Return the places in memory of the entries of a region."""
     places = np.array(offset)
     for n, step in zip(size, stride, strict=True):
         places = np.add.outer(places, np.arange(n) * step)
@@ -45,8 +46,9 @@ def _places(size: Shape, stride: Strides, offset: int) -> Any:
 def _memory(
     shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers of an array's entries in memory, -1 where there is none; and where in it the
-    array's entries are, and the region's.
+    """Return the memory of an array and a region, and where the entries of both are in it.
+
+    The memory has the numbers of the array's entries, -1 where there is none.
     """
     own, region = _places(shape, source, 0), _places(size, stride, offset)
     first, last = (extreme(own, initial=extreme(region, initial=0)) for extreme in (np.min, np.max))
@@ -56,8 +58,9 @@ def _memory(
 
 
 def _entries(shape: Shape, **region: Any) -> tuple[StaticArray]:
-    """The index of the entries in a region among those of an array of a shape and a zero behind
-    them.
+    """Return the index of a region's entries among those of an array and a final zero.
+
+    The array has the given shape; the zero follows its entries.
     """
     memory, _, places = _memory(shape, **region)
     return (StaticArray(memory[places]),)
@@ -82,8 +85,9 @@ def as_strided(
 
 
 def _sources(shape: Shape, size: Shape, **region: Any) -> Any:
-    """For each entry of an array into whose memory another is written, return its number among
-    those of both.
+    """Return the source of each entry of an array into whose memory another is written.
+
+    It is a number among the entries of both.
     """
     memory, own, places = _memory(shape, size, **region)
     memory[places] = entry_numbers(size, math.prod(shape))

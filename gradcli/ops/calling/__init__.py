@@ -1,3 +1,4 @@
-"""How a function is called: what libraries call it, its parameters, and what a call's arguments
-become.
+"""Calls of functions: their names in libraries, their parameters and their arguments.
+
+The arguments of a call become operands and static parameters.
 """

@@ -1,8 +1,7 @@
-"""Calling a function as a library takes it: arguments by position and name become operands and
-static parameters.
+"""Binding of a call's arguments as its library does it.
 
-What the arguments are (results of an expression, tensors) is the host's business, who also applies
-operations.
+Arguments by position and name become operands and static parameters. The host decides what the
+arguments are (results of an expression, tensors), and also applies operations.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from gradcli.ops.spec import REQUIRED, Composite, Op
 # Whatever else is given for them is refused by name: nothing that somebody wrote is dropped.
 
 
-# Where no value is named, only None, which says that the parameter is left out.
+# A parameter for which no value is listed may only be None, which means that it is left out.
 _TABLE = """
     how memory is laid out, shared, or where it is
         copy subok implicit sparse_grad pin_memory requires_grad force non_blocking retain_graph create_graph: flag
@@ -125,7 +124,8 @@ _BY_KIND = {
     "any": "padding",
     "truths": "mask",
 }
-# What parameters take, by their names; others take what their defaults are.
+# The kind of value that a parameter takes, by its name. Other parameters take the kind of their
+# defaults.
 _KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
 _OF_DEFAULTS = {bool: "flag", str: "text", float: "number", int: "whole"}
 
@@ -134,7 +134,7 @@ def _whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-# For each kind, what fits it, in words, too.
+# For each kind, a test of values, and the words for what passes it.
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "whole": (_whole, "a whole number"),
     "count": (lambda value: _whole(value) and value >= 0, "a whole number of at least 0"),
@@ -160,13 +160,13 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
 }
 _NESTED = {"axis", "wholes", "axes", "numbers", "truths", "any"}
-_OF_TEXTS = {"text", "order", "any"}  # what takes a text, or says itself why it does not
+_OF_TEXTS = {"text", "order", "any"}  # kinds that take a text, or refuse it in their own words
 
 
 def parameter(record: Op | Composite, key: str, value: Any) -> Any:
-    """A static argument in the form that the function's rules take.
+    """Return a static argument in the form that the function's rules take.
 
-    Raises ArgumentError, TypeMismatchError for a text that is none.
+    Raises ArgumentError, and TypeMismatchError for a text that does not fit.
     """
     value = _tuples(value)
     listed = getattr(record.definition, "__annotations__", {}).get(key, "")
@@ -182,7 +182,7 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
     if value is None and (
         default is None or (key == "axis" and record.variadic)
-    ):  # arrays in a row are joined as they stand
+    ):  # arrays can be joined without an axis
         return None
     return _check(kind, key, (value,) if key == "shape" and not isinstance(value, tuple) else value)
 
@@ -206,7 +206,7 @@ def _check(kind: str, key: str, value: Any) -> Any:
     if isinstance(value, bool) and kind in (
         "number",
         "numbers",
-    ):  # which libraries take for numbers
+    ):  # libraries take booleans for numbers
         return int(value)
     return (
         bool(value)
@@ -218,8 +218,9 @@ def _check(kind: str, key: str, value: Any) -> Any:
 
 
 def is_quantity(record: Op | Composite, key: str) -> bool:
-    """Return whether a static parameter is a number by which one could differentiate, if it were an
-    operand: no axis, extent, flag or mask.
+    """Return whether a static parameter is a number that one could differentiate by.
+
+    That is so if it would have a derivative as an operand: it is no axis, extent, flag or mask.
     """
     default = record.static.get(key)
     if isinstance(default, (bool, str)) and key != "ord":
@@ -232,29 +233,31 @@ def _tuples(value: Any) -> Any:
 
 
 def _flat(key: str, array: np.ndarray) -> Any:
-    if array.ndim > (2 if key == "pad_width" else 1):  # a row for each axis
+    if array.ndim > (2 if key == "pad_width" else 1):  # pad_width has a row for each axis
         raise MistypedArgumentError(f"{key} cannot be an array of {array.ndim} axes")
     return _tuples(array.tolist())
 
 
-# a function, what it is called here, and its parameter that takes an argument
+# A function, the name by which it was called, and its parameter that takes the argument.
 Use = tuple[Op | Composite, str, str]
 
 
 class Host(Protocol):
-    """Who carries values: makes operands and static parameters of arguments, and applies
-    operations.
+    """Carrier of values, which applies operations.
+
+    It makes operands and static parameters of arguments.
     """
 
     def value(self, argument: Any) -> Any: ...
     def operand(self, argument: Any, of: Use) -> Any:
-        """The value that stands for an operand."""
+        """Return the value that stands for an operand."""
 
     def whole(self, argument: Any, of: Use | None = None) -> Any: ...
     def static(self, argument: Any, of: Use | None = None) -> Any: ...
     def literal(self, parameter: str, argument: Any) -> Any:
-        """Return what was written for a parameter that is not read, as a plain value where it is
-        one; None for the precision in use.
+        """Return the argument of a parameter that is not read, as a plain value if it is one.
+
+        None stands for the precision in use.
         """
 
     def varies(self, argument: Any) -> bool:
@@ -327,7 +330,7 @@ def usage(name: str, signature: Signature) -> str:
 def _parameter_of(name: str, signature: Signature, keyword: str) -> Parameter:
     taking = [parameter for parameter in signature.parameters if keyword in parameter.spellings]
     for parameter in taking:
-        # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
+        # gamma.logpdf(x, a=2): NumPy also calls an array 'a', but here it is the shape.
         if parameter.name == keyword:
             return parameter
     if taking:
@@ -341,8 +344,9 @@ def _parameter_of(name: str, signature: Signature, keyword: str) -> Parameter:
 
 
 def choose_record(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op | Composite:
-    """The operation, or the function made of operations that it is where these arguments are more
-    than it takes.
+    """Return the operation, or its general function if the arguments are more than it takes.
+
+    That function is made of operations.
     """
     if isinstance(record, Composite):
         return record
@@ -357,7 +361,7 @@ def choose_record(host: Host, record: Op | Composite, given: Mapping[str, Any]) 
 def prepare(
     host: Host, record: Op | Composite, name: str, signature: Signature, given: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The operands and the static parameters that bound arguments become."""
+    """Return the operands and the static parameters that bound arguments become."""
     rest = {**dict(signature.defaults), **given}
     for parameter in signature.parameters:
         fits = host.is_whole if parameter.name in record.operands else host.is_axis
@@ -422,7 +426,7 @@ def apply(
     operands: list[Any],
     static: dict[str, Any],
 ) -> Any:
-    """A function of operands and static parameters."""
+    """Apply a function to operands and static parameters."""
     if isinstance(record, Op):
         return host.call_op(record, operands, static)
     try:
@@ -469,7 +473,7 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
 
 
 def _listed_arrays(host: Host, items: Any, of: Use) -> list[Any]:
-    """The arrays of a list, or the rows of an array."""
+    """Return the arrays of a list, or the rows of an array."""
     if isinstance(items, (list, tuple)):
         return [host.operand(item, of) for item in items]
     if items is None:

@@ -23,12 +23,12 @@ INT = "int"
 
 
 def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
-    """The NumPy dtype of a value of a kind ("float", "bool", "int") at a program's precision."""
+    """Return the NumPy dtype of a kind ("float", "bool", "int") at a program's precision."""
     return np.dtype({FLOAT: precision, BOOL: "bool", INT: "int64"}[kind])
 
 
 def kind_of(value: np.ndarray | np.generic) -> str:
-    """The kind that raw data has in the language: booleans, and everything else as numbers."""
+    """Return the kind of raw data in the language: booleans, and everything else as numbers."""
     return BOOL if value.dtype == np.bool_ else FLOAT
 
 
@@ -36,7 +36,7 @@ _LOST = (str, bytes, complex, type(None), np.datetime64, np.timedelta64)
 
 
 def unmask(value: Any, what: str) -> Any:
-    """The value, which is no masked array any more.
+    """Return the value without a mask.
 
     Masked entries would be numbers again, so they are refused.
     """
@@ -52,7 +52,7 @@ def unmask(value: Any, what: str) -> Any:
 
 
 def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True) -> np.ndarray:
-    """An array of real numbers, of its own with ``copy``.
+    """Return an array of real numbers, a copy of its own with ``copy``.
 
     ``what`` is "the value of 'x'" and the like, for errors.
     """
@@ -117,8 +117,9 @@ def _shorten(array: np.ndarray, what: str) -> np.ndarray:
 
 
 def _floats(array: np.ndarray, what: str) -> np.ndarray:
-    """Return what ``float`` takes: fractions, decimals, numbers of sympy and mpmath, large whole
-    numbers.
+    """Return floats of anything that ``float`` takes.
+
+    This is for fractions, decimals, numbers of sympy and mpmath, and large whole numbers.
     """
     found = []
     for entry in array.ravel():

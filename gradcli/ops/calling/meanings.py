@@ -1,5 +1,6 @@
-"""Meanings of one call in several libraries, and whether they differ: read from what is declared
-for its name, not from a list of names.
+"""Meanings of one call in several libraries, and whether they differ.
+
+They are read from the declarations for its name, not from a list of names.
 """
 
 from __future__ import annotations
@@ -107,12 +108,12 @@ _PAIRS = ("y|x2|other|exponent", "x|x1|input|self")
 
 
 def lookup(name: str, library: str) -> Signature | None:
-    """The signature of a name in a library, or None if it is no function there.
+    """Return the signature of a name in a library, or None if it is no function there.
 
-    Those of the language alone are elsewhere.
+    Functions of the language alone are elsewhere.
     """
     if library != NUMPY:
-        load()  # so that every family has said what libraries call its functions
+        load()  # so that every family has declared what libraries call its functions
     found = declared_signature(name, library)
     if found is not None:
         return found
@@ -120,14 +121,14 @@ def lookup(name: str, library: str) -> Signature | None:
         record = record_named(name)
     except KeyError:
         return declared_signature(name, library) or declared_elsewhere(name)
-    found = declared_signature(name, library)  # which a family may have said that is read now
+    found = declared_signature(name, library)  # a family read just now may declare it
     if found is not None:
         return found
     if not record.public or record.name in CALLED_OTHERWISE:
         return None
     if record.operands == ("x", "y") and not record.static:
         return _of_a_pair(record.name)
-    # in our order, one needs a keyword, or all that may be left out
+    # In our order, the parameter would need a keyword, or all optional operands before it.
     if record.optional and REQUIRED in record.static.values():
         return declared_elsewhere(name) or own_signature(record)
     return own_signature(record)
@@ -139,8 +140,9 @@ def _of_a_pair(name: str) -> Signature:
 
 
 def qualified_name(name: str, path: str, library: str) -> str:
-    """The name under which a function is declared that means something else in a part of a library:
-    linalg.cross.
+    """Return the name under which a function is declared in a part of a library.
+
+    It is qualified if the name means something else there: linalg.cross.
     """
     load()
     last = ".".join(path.split(".")[-2:])
@@ -148,8 +150,9 @@ def qualified_name(name: str, path: str, library: str) -> str:
 
 
 def is_part(name: str, library: str) -> bool:
-    """Return whether a name is a part of a library, for which functions were declared: norm.logpdf
-    is of SciPy's norm.
+    """Return whether a name is a part of a library for which functions were declared.
+
+    For example, norm.logpdf belongs to SciPy's norm.
     """
     load()
     return name in declared_parts(library)
@@ -197,8 +200,9 @@ class Class:
         return signature(self.name, self.keeps)
 
     def function(self, method: str) -> Signature | None:
-        """Return what a method takes: the parameters of its function that the constructor has not
-        taken. None where there is no such method.
+        """Return the signature of a method, or None if there is no such method.
+
+        It has the parameters of the method's function that the constructor has not taken.
         """
         name = self.methods.get(method)
         found = None if name is None else lookup(name, self.library)
@@ -209,7 +213,7 @@ class Class:
         return Signature(found.target, left, (*found.defaults, *self.defaults.items()))
 
     def accepts(self, method: str) -> frozenset[str]:
-        """The parameters of a method's function, those that the constructor takes included."""
+        """Return the parameters of a method's function, with those that the constructor takes."""
         found = lookup(self.methods[method], self.library)
         return (
             frozenset()
@@ -239,11 +243,10 @@ def declare_class(
     repeated: Mapping[str, int] = MappingProxyType({}),
     **defaults: Any,
 ) -> None:
-    """Say what a library's class keeps, and what its objects do: one function, or several by the
-    names of methods.
+    """Declare what a library's class keeps, and what its objects do.
 
-    ``keeps`` is written as for `signature`, its names being those of our own parameters:
-    ``axis|dim``.
+    Its objects are one function, or several by the names of methods. ``keeps`` is written as for
+    `signature`, with the names of our own parameters: ``axis|dim``.
     """
     functions = {CALL: methods} if isinstance(methods, str) else methods
     made = Class(name, keeps, functions, frozenset(properties.split()), defaults, library, repeated)
@@ -251,7 +254,8 @@ def declare_class(
 
 
 def declare_classes(table: str) -> None:
-    """Say of each line what a class of PyTorch's keeps, and the function that its objects are:
+    """Declare, line by line, what classes of PyTorch's keep, and the functions they are.
+
     ``GLU(axis|dim) = glu``.
     """
     for line in filter(None, map(str.strip, text_lines(table))):
@@ -261,8 +265,9 @@ def declare_classes(table: str) -> None:
 
 
 def refuse_classes(table: str) -> None:
-    """Say of each line why objects of some classes of PyTorch's are not taken, and what to write in
-    their place: ``GRU LSTM: {} is ...; write ...``.
+    """Declare, line by line, why some classes of PyTorch's are refused, and what to write.
+
+    ``GRU LSTM: {} is ...; write ...``.
     """
     for line in filter(None, map(str.strip, text_lines(table))):
         names, _, said = line.partition(": ")
@@ -282,16 +287,16 @@ def class_of(name: str, library: str) -> Class | Refused | None:
 # graph records.
 
 
-# of Python, and of whatever has one entry; int's have no derivative anyway
+# Conversions by Python, and of arrays with one entry. Those to int have no derivative anyway.
 CONVERSIONS = frozenset({"float", "int", "item"})
 
 
 def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bool:
-    """Return whether a library's function or method of this name gives what nothing is
-    differentiated through.
+    """Return whether a library's function or method stops gradients.
 
     These are PyTorch's methods that give Python's numbers or NumPy's arrays, and functions that
-    copy; of what already is an array, all but ``tensor`` give it as it is.
+    copy. If the argument is already an array, all of these functions except ``tensor`` give it as
+    it is.
     """
     if library != TORCH:
         return False
@@ -303,16 +308,17 @@ def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bo
 
 
 def is_refused(name: str, library: str, method: bool) -> bool:
-    """Return whether a library cannot have this method of a value that it differentiates: JAX does
-    not know its numbers while it does.
+    """Return whether a library cannot have this method of a value that it differentiates.
+
+    JAX does not know its numbers while it differentiates.
     """
     return method and library == JAX and name in ("item", "tolist")
 
 
-DIALECT_OF = {NUMPY: NUMPY, SCIPY: NUMPY, TORCH: TORCH, JAX: JAX}  # of a library; math is neutral
+DIALECT_OF = {NUMPY: NUMPY, SCIPY: NUMPY, TORCH: TORCH, JAX: JAX}  # by library; math is neutral
 
-# What is PyTorch's own and yet the same as NumPy's: without the parameters after "-", or with those
-# after "+".
+# PyTorch's own functions that are nevertheless the same as NumPy's: without the parameters after
+# "-", or with those after "+".
 _ALIKE_TABLE = """
     torch_add = add -alpha
     torch_sub = sub -alpha
@@ -335,22 +341,24 @@ _ALIKE_TABLE = """
 _ALIKE = dict(line.split(" = ") for line in map(str.strip, text_lines(_ALIKE_TABLE.strip())))
 
 
-# Methods of tensors that are no functions of the catalogue.
+# Methods of tensors that are not functions of the catalogue.
 _OF_TENSORS = words("cpu cuda detach dim double float half long numel numpy requires_grad_ size to")
 
 
-# Without a prefix, NumPy's in every dialect: so are Python's own, but that these run over the rows
-# of a matrix.
+# Without a prefix, these are NumPy's in every dialect. Python's own are the same, except that they
+# run over the rows of a matrix.
 OF_NUMPY_BARE = frozenset({"sum", "max", "min"})
 
 
-# What other systems differentiate by: of these NumPy has one, of neighbouring entries.
+# Names by which other systems differentiate. NumPy's functions of these names take differences of
+# neighbouring entries.
 OF_DERIVATIVES = words("D Derivative Diff deriv derivative derive diff differentiate gradient")
 
 
 class Call(NamedTuple):
-    """The form of a call: how many arguments, which of them are lists or tuples, and the names of
-    the keywords.
+    """Form of a call.
+
+    It has the number of arguments, which of them are lists or tuples, and the keywords' names.
     """
 
     name: str
@@ -431,13 +439,14 @@ def meaning(call: Call, library: str) -> object:
 
 
 def _arguments_by_parameter(call: Call, signature: Signature) -> dict[str, Any] | None:
-    """The places of arguments, and keywords, by the parameters that take them; None if there are
-    others than the signature reads.
+    """Return the places of arguments, and keywords, by the parameters that take them.
+
+    None is returned if there are arguments that the signature does not read.
     """
     taken, left = signature.take(range(len(call.listed)), call.listed.__getitem__)
     if left or any(
         parameter.ignored for parameter, _ in taken
-    ):  # what is written is read by somebody
+    ):  # who writes an argument means a library that reads it
         return None
     given = {
         parameter.name: places[0] if isinstance(places, tuple) and len(places) == 1 else places

@@ -15,25 +15,27 @@ from gradcli.ops.constants import NAMED, TAU
 NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 
 Dialect = Literal["numpy", "torch", "jax"]
-DIALECTS: tuple[str, ...] = get_args(Dialect)  # for which a text may be written; SciPy's is NumPy's
+DIALECTS: tuple[str, ...] = get_args(Dialect)  # a text may be written for these; SciPy's is NumPy's
 
-# that have functions of their own, not of a part
+# Modules that have functions of their own, rather than those of a part of a library.
 ROOT_MODULES = frozenset({"numpy", "torch", "math", "jax.numpy"})
 
-# What a program may write for a module without an import line; its own import lines go before.
+# Names of modules that a program may use without an import line. Its own import lines take
+# precedence.
 ROOTS = {
     **{library: library for library in (NUMPY, TORCH, SCIPY, MATH, JAX)},
     "np": "numpy", "F": "torch.nn.functional", "nn": "torch.nn", "special": "scipy.special", "stats": "scipy.stats",
     "jnp": "jax.numpy", "lax": "jax.lax", "jsp": "jax.scipy",
 }
 
-# Parts of JAX whose functions are another library's, but for those that are declared as JAX's own.
+# Parts of JAX whose functions are another library's, except for those that are declared as JAX's
+# own.
 _FOLLOWS = {
     "jax.nn": TORCH, "jax.scipy": SCIPY, "jax.scipy.special": SCIPY, "jax.scipy.linalg": SCIPY, "jax.scipy.stats": SCIPY,
 }
 
-# Modules that have these functions of their library and no others, but for those that are declared
-# for them: numpy.random.gamma is no gamma function.
+# Modules that have only the listed functions of their library (most have none) and those that are
+# declared for the module: numpy.random.gamma is not the gamma function.
 _WITHOUT_FUNCTIONS = """
     numpy.fft numpy.ma numpy.polynomial numpy.polynomial.polynomial torch.optim torch.autograd torch.autograd.functional torch.fft
     torch.func torch.utils torch.utils.data torch.cuda torch.nn.init torch.nn.utils torch.random scipy.stats scipy.stats.mstats
@@ -50,8 +52,8 @@ _DISTRIBUTIONS = (
     "poisson uniform log_normal student_t "
     "cauchy half_normal binomial geometric"
 )
-# The modules that a program may name: they select the names and defaults of the library that their
-# paths begin with.
+# The modules that a program may name. The library with which a module's path begins determines
+# names and defaults.
 MODULES = frozenset({
     *CLOSED, *ROOT_MODULES, *_FOLLOWS, "numpy.linalg", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.special", "scipy",
     "scipy.special", "scipy.linalg", "jax.numpy.linalg", "jax.lax", *(f"torch.distributions.{name}" for name in _DISTRIBUTIONS.split()),
@@ -59,22 +61,26 @@ MODULES = frozenset({
 
 
 def canonical(written: str) -> str:
-    """The path of what is written before a dot, without import lines: numpy.linalg for np.linalg.
+    """Return the path written before a dot, without import lines: numpy.linalg for np.linalg.
 
-    Raises KeyError for what is none.
+    Raises KeyError for anything else.
     """
     root, dot, rest = written.partition(".")
     return ROOTS[root] + dot + rest
 
 
 def owner(path: str) -> str:
-    """The library that a path belongs to: SciPy for scipy.stats, and for scipy.stats.norm in it."""
+    """Return the library that a path belongs to.
+
+    It is SciPy for scipy.stats, and for scipy.stats.norm in it.
+    """
     return path.partition(".")[0]
 
 
 def library_of(path: str) -> str:
-    """The library whose functions a path selects where it has none of its own: PyTorch's for
-    jax.nn.
+    """Return the library whose functions a path selects if it has none of its own.
+
+    For jax.nn that is PyTorch.
     """
     while path not in MODULES:
         path = path.rpartition(".")[0]
@@ -82,15 +88,14 @@ def library_of(path: str) -> str:
 
 
 def has(path: str, name: str) -> bool:
-    """Return whether a path may have a function of its library that is not declared for it
-    alone.
-    """
+    """Return whether a path may have a function of its library not declared for it alone."""
     return path in MODULES and (path not in CLOSED or name in CLOSED[path])
 
 
 class DType(NamedTuple):
-    """A dtype as an argument (``dtype=torch.float64``): every number here has the program's
-    precision.
+    """Dtype as an argument (``dtype=torch.float64``).
+
+    Every number here has the program's precision.
     """
 
     name: str
@@ -98,7 +103,7 @@ class DType(NamedTuple):
 
 DTYPES = ("float64", "float32", "double", "float", "float16", "half", "bool", "int64", "int32", "long", "int", "bool_")
 
-# Names of a module that are no functions: they show less of a dialect than functions do.
+# Names of a module that are not functions. They say less about the dialect than functions do.
 CONSTANTS = frozenset({"pi", "e", "tau", "inf", "nan", "newaxis", *DTYPES})
 
 # The precisions that a program can have, under the names of dtypes.
@@ -106,7 +111,7 @@ PRECISIONS = {"float64": "float64", "double": "float64", "float": "float64", "fl
 
 
 def named_constant(path: str, name: str) -> Any:
-    """The value of ``np.pi``, ``torch.inf``, ``np.newaxis``, ``torch.float64``.
+    """Return the value of ``np.pi``, ``torch.inf``, ``np.newaxis``, ``torch.float64``.
 
     Raises UnknownNameError.
     """

@@ -42,10 +42,10 @@ class Parameter:
     name: str
     spellings: tuple[str, ...]
     ignored: bool = False
-    many: bool = False  # takes all the remaining arguments as well as one list
-    each: bool = False  # takes all the remaining arguments, which may be lists
-    otherwise: str = ""  # the parameter meant by an argument that is no axis
-    flattens: bool = False  # None is all entries of x along one axis
+    many: bool = False  # takes one list, or all remaining arguments
+    each: bool = False  # takes all remaining arguments, even lists
+    otherwise: str = ""  # the parameter that an argument is for if it is not an axis
+    flattens: bool = False  # None means all entries of x along one axis
     by_name: bool = False
 
 
@@ -62,9 +62,7 @@ class Signature:
     def take(
         self, arguments: Sequence[Any], is_list: Callable[[Any], bool]
     ) -> tuple[list[tuple[Parameter, Any]], list[Any]]:
-        """Parameters with the arguments by position that they take, and the arguments that none
-        takes.
-        """
+        """Return the parameters with their positional arguments, and the arguments left over."""
         found: list[tuple[Parameter, Any]] = []
         left = list(arguments)
         for parameter in self.parameters:
@@ -90,7 +88,7 @@ def signature(target: str, text: str) -> Signature:
     """Return the signature of a function whose parameters are written as in a table."""
     listed, _, fixed = text.replace(" ", "").partition(";")
     words = listed.split(",") if listed else []
-    last = words.index("*") if "*" in words else len(words)  # by position
+    last = words.index("*") if "*" in words else len(words)  # parameters by position end here
     defaults = [
         (name, literal_eval(value))
         for name, value in (word.split("=") for word in fixed.split(",") if fixed)
@@ -123,8 +121,9 @@ def signature(target: str, text: str) -> Signature:
 
 
 def declare(table: str) -> None:
-    """Say what libraries call functions, where that is not what their records say: each once, as
-    imports come in any order.
+    """Declare the names and signatures of functions in libraries that differ from their records.
+
+    Each is declared once, as imports come in any order.
     """
     libraries: list[str] = []
     for line in filter(None, map(str.strip, text_lines(table))):
@@ -154,8 +153,9 @@ def declared_names() -> set[str]:
 
 
 def declared_parts(library: str) -> set[str]:
-    """Return what stands before the dot in the names that were declared for parts of a library:
-    linalg, norm; its arrays are none.
+    """Return the parts of a library, such as linalg or norm, for which names were declared.
+
+    A part stands before the dot of a declared name; the library's arrays are no part.
     """
     return {name.partition(".")[0] for name in _TABLES[library] if "." in name} - {
         "Tensor",
@@ -164,7 +164,7 @@ def declared_parts(library: str) -> set[str]:
 
 
 def called_by(target: str, library: str) -> list[str]:
-    """The names under which a library was declared to call a function."""
+    """Return the names under which a library was declared to call a function."""
     return [
         name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found[0] == target
     ]

@@ -1,5 +1,7 @@
-"""Functions as textbooks write them: without brackets, with an inverse of another name, under names
-that no library has.
+"""Functions as textbooks write them.
+
+They are written without brackets, with an inverse of another name, or under names that no library
+has.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from functools import cache
 from gradcli.ops.spec import Op
 from gradcli.spelling import words
 
-MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs", "||": "norm"}  # before an operand or around it
-# Names of textbooks that no library has.
+MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs", "||": "norm"}  # signs before an operand or around it
+# Textbook names that no library has.
 SPELLINGS = {
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
     "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
@@ -31,8 +33,8 @@ GREEK = words("""
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma
     tau upsilon phi chi psi omega
 """)
-# Names that people use, in code and in formulas, which are not written together of letters or of
-# a function and its argument.
+# Names in common use, in code and in formulas. They are not read as letters, or as a function and
+# its argument, written together.
 _IN_USE = """
     dt dx dy dz dr ds du dv dw dp dq dA dE dP dQ dS dT dV dW ddx ddt lr wd bs amp arg avg bar bin
     box cap cnt cut deg den det dev dim div dof eig eps err fac fan fc foo gap gam idx img inp inv
@@ -47,32 +49,33 @@ _IN_USE = """
     tango tangs tank tanks tans using valnd xmlns
 """
 WORDS = frozenset(_IN_USE.split())
-# The same, but names like any other where they are not applied to anything.
+# More textbook names. Where they are not applied to anything, they are names like any other.
 CALLED = {
     "lg": "log10", "tg": "tan", "ctg": "cot", "cosec": "csc", "arctg": "atan", "arcctg": "acot",
     "sh": "sinh", "ch": "cosh", "th": "tanh",
 }
 _LOG = re.compile(rf"log(?:_([0-9]+|[^\W\d_][0-9]?|{'|'.join(sorted(GREEK))})|([₀-₉]+))")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_SIZE = (2, 3)  # letters that a book writes together for a product
+_SIZE = (2, 3)  # fewest and most letters that a book writes together for a product
 _LETTER = rf"{'|'.join(sorted(GREEK, key=len, reverse=True))}|pi|[^\W\d_]"
-_LONGEST = 24  # characters of a name that may be functions and their arguments
+_LONGEST = 24  # most characters of a name that is read as functions and their arguments
 
 
 def catalogue_name(name: str) -> str:
-    """The name by which the catalogue has a function of textbooks, itself for any other name."""
+    """Return the catalogue's name of a textbook function; any other name is returned as it is."""
     return CALLED.get(name) or SPELLINGS.get(name, name)
 
 
 def base_of_log(name: str) -> str | None:
-    """The base that ``log_3`` or ``log_b`` has, as it is written; None for other names."""
+    """Return the base of ``log_3`` or ``log_b``, as it is written; None for other names."""
     found = None if name in SPELLINGS else _LOG.fullmatch(name)
     return None if found is None else found[1] or found[2].translate(_LOWERED)
 
 
 def is_own(name: str) -> bool:
-    """Tell whether a function has this name in textbooks alone: where it is not applied, it is a
-    name like any other.
+    """Tell whether a function has this name in textbooks alone.
+
+    If it is not applied, it is a name like any other.
     """
     return name in CALLED or base_of_log(name) is not None
 
@@ -83,7 +86,7 @@ def is_bare(name: str) -> bool:
 
 
 def inverse(name: str, argument: str) -> str:
-    """The inverse of such a function, of an argument, as text of the language."""
+    """Write the inverse of a textbook function, applied to an argument, in the language."""
     base = base_of_log(name)
     return (
         f"{base}**({argument})"
@@ -93,15 +96,17 @@ def inverse(name: str, argument: str) -> str:
 
 
 def ends_at_numbers(name: str) -> bool:
-    """Return whether ``f 2x`` of such a function has two readings: a root may end after the
-    number.
+    """Return whether ``f 2x`` of a textbook function has two readings.
+
+    A root may end after the number.
     """
     return name == MARKS["√"]
 
 
 def product_of_letters(name: str, *, after_number: bool) -> str | None:
-    """The product that two or three letters stand for in a book, after a number also ``xy2z``; None
-    for names in use.
+    """Return the product that two or three letters stand for in a book.
+
+    After a number, it may also be ``xy2z``. None is returned for names in use.
     """
     if after_number and (parts := re.fullmatch(r"([^\W\d_]{1,2})([0-9])([^\W\d_]{1,2})", name)):
         return "*".join([*parts[1], parts[2], *parts[3]])
@@ -116,8 +121,9 @@ def product_of_letters(name: str, *, after_number: bool) -> str | None:
 
 
 def is_before_function(name: str) -> bool:
-    """Tell whether a name is letters or calls and a function: ``xsin``, which in front of x is
-    x*sin(x).
+    """Return whether a name is letters or calls, and then a function.
+
+    ``xsin`` in front of x is x*sin(x).
     """
     if name in WORDS or len(name) > _LONGEST:
         return False
@@ -128,8 +134,9 @@ def is_before_function(name: str) -> bool:
 
 
 def function_of_letters(name: str) -> str | None:
-    """The product of calls that ``sinx``, ``cos3x`` or ``xlnx`` is in a book; None for names in
-    use.
+    """Return the product of calls that ``sinx``, ``cos3x`` or ``xlnx`` is in a book.
+
+    None is returned for names in use.
     """
     if len(name) > _LONGEST or name.lower() in WORDS or name in GREEK:
         return None
@@ -143,8 +150,9 @@ def function_of_letters(name: str) -> str | None:
 
 
 def _calls(text: str) -> list[str] | None:
-    """The factors of ``sinxcos3x``, each a function with its argument; None where it is no such
-    text.
+    """Return the factors of ``sinxcos3x``, each a function with its argument.
+
+    None is returned for any other text.
     """
     if not text:
         return []

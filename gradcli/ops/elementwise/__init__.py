@@ -1,3 +1,4 @@
-"""Operations entry by entry: arithmetic, powers, trigonometric and hyperbolic functions,
-comparisons.
+"""Operations entry by entry.
+
+They are arithmetic, powers, trigonometric and hyperbolic functions, and comparisons.
 """

@@ -1,5 +1,6 @@
-"""Arithmetic, rounding and sign, and how numbers are written: mantissa and exponent, and the values
-that are no numbers.
+"""Arithmetic, rounding and sign, and the written form of numbers.
+
+That form is mantissa and exponent, and the values that are no numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ mul = piecewise(
 
 
 def _inverse(y: Any) -> Any:
-    if type(y) in (int, float) and y == 0:  # Python's own would raise
+    if type(y) in (int, float) and y == 0:  # Python's own division would raise
         return math.copysign(math.inf, y)
     return 1 / y
 
@@ -100,7 +101,7 @@ def _chain(cotangent: Any, partial: Any) -> Any:
 
 def is_finite(x: Any) -> bool:
     flat = x if x.ndim == 1 else x.ravel("K")
-    # a sum of squares is finite only if all are, and takes a third of the time
+    # A sum of squares is finite only if all entries are, and takes a third of the time.
     return math.isfinite(flat.dot(flat)) or bool(np.isfinite(x).all())
 
 
@@ -436,7 +437,7 @@ _LARGEST_BFLOAT16 = float.fromhex("0x1.fep127")
 
 
 def _finite(x: Any) -> Any:
-    # bfloat16, whose limits NumPy does not know
+    # NumPy does not know the limits of bfloat16.
     if getattr(x, "dtype", None) is not None and x.dtype.kind == "V":
         return np.nan_to_num(
             x.astype(np.float32), posinf=_LARGEST_BFLOAT16, neginf=-_LARGEST_BFLOAT16

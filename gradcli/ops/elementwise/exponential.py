@@ -21,8 +21,8 @@ from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c
 
-_LONG = 64  # bits of an exponent
-_IMMENSE = 2**18  # of a result's logarithm
+_LONG = 64  # bits of an exponent from which powers are computed by logarithms
+_IMMENSE = 2**18  # largest logarithm of a result that is neither infinite nor 0
 
 
 def _pow_reference(m: Any, x: Any, y: Any) -> Any:
@@ -38,8 +38,9 @@ def _pow_reference(m: Any, x: Any, y: Any) -> Any:
 
 
 def _immense_power(m: Any, x: Any, y: Any) -> Any:
-    """A power whose exponent has so many digits, and is a whole number with them, that multiplying
-    would take as many steps.
+    """Compute a power whose exponent is too long for repeated multiplication.
+
+    It is a whole number with so many digits that multiplying would take as many steps.
     """
     size = y * m.log(abs(x))
     sign = -1 if x < 0 and m.isint(y) and int(y) % 2 else 1
@@ -51,7 +52,7 @@ def _immense_power(m: Any, x: Any, y: Any) -> Any:
 
 
 def _power_slope(out: Any, x: Any, y: Any) -> Any:
-    # of arrays alone: a node has to depend on x, whose slope it is
+    # Only for arrays: the slope by a node has to be a node that depends on x.
     squared = type(x) is np.ndarray and type(y) is int and y == 2
     slope = y * (x if squared else x ** (y - 1))
     return 0.0 if _is_number(y) and not y else slope
@@ -182,8 +183,8 @@ def xlog1py(x: Any, y: Any) -> Any:
 
 
 def _exp_square(x: Any, c: float) -> Any:
-    # The rounding error of x**2 would grow with x**2. So x = high + low, where high**2 is exact in
-    # so few bits.
+    # x = high + low, where high has so few bits that high**2 is exact. The rounding error of x**2
+    # would grow with x**2.
     x = np.asarray(x)
     unit = 2.0**20 if x.dtype == np.float64 else 2.0**6
     x = np.clip(x, -1000.0, 1000.0)

@@ -68,7 +68,7 @@ def _simpler_and(out: Any, x: Any, y: Any) -> Any:
 
 
 def _simpler_or(out: Any, x: Any, y: Any) -> Any:
-    # x == max(x) or (both are NaN): the second matters only where there is no number to print.
+    # x == max(x) or (both are NaN): the second part matters only where there is no number to print.
     both_nan = y.op is logical_and and all(part.op is isnan for part in y.operands)
     return x if both_nan and x.op is equal else None
 
@@ -133,8 +133,9 @@ def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
 
 
 def _assuming(condition: Any, holds: bool, node: Any, depth: int = 6) -> Any:
-    """Return a node where a condition is known to hold, or not to: choices by it within, entry by
-    entry, are taken.
+    """Return a node under the assumption that a condition holds, or that it does not.
+
+    Choices by the condition within the node are resolved, entry by entry.
     """
     if not depth or node is None or node.op is None or not node.op.elementwise:
         return node
@@ -146,8 +147,9 @@ def _assuming(condition: Any, holds: bool, node: Any, depth: int = 6) -> Any:
 
 
 def _guards_zero(condition: Any, product: Any) -> bool:
-    """Return whether a condition such as y == 0 only protects a product that vanishes (or has no
-    value) there anyway.
+    """Return whether a condition such as y == 0 only protects a product.
+
+    The product vanishes (or has no value) there anyway.
     """
     if condition.op is logical_and:
         condition = condition.operand
@@ -237,7 +239,7 @@ class Pieces:
 def _extreme(
     name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any
 ) -> Op:
-    """The one of two values that lies beyond the other one."""
+    """Make the operation that takes the one of two values that lies beyond the other."""
 
     def slope(out: Any, x: Any, y: Any) -> Any:
         return where(equal(x, y), 0.5, 1.0)
@@ -291,7 +293,7 @@ def _above(cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 def _clip_in_jax(x: Any, low: Any, high: Any) -> Any:
-    """The smaller of high and the larger of x and low, whose ties are shared."""
+    """Return the smaller of high and the larger of x and low, with shared ties."""
     raised = x if low is None else maximum(x, low)
     return raised if high is None else minimum(raised, high)
 

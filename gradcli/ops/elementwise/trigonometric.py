@@ -55,8 +55,8 @@ def cot(x: Any) -> Any:
     return 1 / tan(x)
 
 
-# By the role of a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c, and the number k such that c**2
-# is 1 - k*s**2.
+# The functions of a family by their roles for a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c.
+# Then the number k such that c**2 is 1 - k*s**2.
 FAMILIES: dict[str, tuple[Any, ...]] = {"circular": (sin, cos, tan, cot, csc, sec, 1)}
 asin = elementwise(
     "asin arcsin", "x", np.arcsin, "asin", lambda out, x: 1 / sqrt((1 - x) * (1 + x)),
@@ -113,7 +113,7 @@ def radius(x: Any, y: Any) -> Any:
 
 atan2 = elementwise(
     "atan2 arctan2", "y:signed x", np.arctan2, "atan2",
-    # 0 infinitely far out, where a coordinate is no part of the radius
+    # At infinity, chain makes the partials 0 where a coordinate divided by the radius is NaN.
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, chain(1 / radius(x, y), x / radius(x, y))),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, chain(1 / radius(x, y), -y / radius(x, y))),
     kinks=(
@@ -196,8 +196,8 @@ def sech(x: Any) -> Any:
 
 
 def _csch(x: Any) -> Any:
-    # 2 e^-|x| / (1 - e^-2|x|), the sign of x: no overflow of sinh, whose own accuracy near 0 is
-    # kept by expm1.
+    # 2 e^-|x| / (1 - e^-2|x|) with the sign of x: sinh cannot overflow, and expm1 keeps its
+    # accuracy near 0.
     size = np.abs(x)
     return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
 

@@ -1,5 +1,6 @@
-"""Linear equations over the last two axes, and of tensors taken as matrices; triangular and
-orthogonal factors.
+"""Linear equations, and triangular and orthogonal factors.
+
+Equations are over the last two axes, or of tensors taken as matrices.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from gradcli.ops.structure import output, with_values
 
 
 def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
-    """The shape of the solutions of x @ z = y for matrices."""
+    """Return the shape of the solutions of x @ z = y for matrices."""
     square(x, name)
     if len(y) < 2 or y[-2] != x[-1]:
         raise ShapeError(f"{name}: a matrix of shape {x} and a right side of shape {y} do not fit")
@@ -161,7 +162,10 @@ def triangular_solve(
 
 
 def _read(x: Any, upper: bool) -> Any:
-    """A matrix of which one triangle is read, with the gradient of one of which all entries are."""
+    """Return the triangle of a matrix that is read, with the gradient of the whole matrix.
+
+    The gradient is that of a matrix whose entries are all read.
+    """
     return with_values(x, (triu if upper else tril)(x))
 
 
@@ -419,8 +423,10 @@ def _lu(x: Any) -> tuple[Any, ...]:
 
 
 def _lu_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> Any:
-    """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU =
-    G - W U.
+    """Return the VJP of the LU factors.
+
+    With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU = G -
+    W U.
     """
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
@@ -428,7 +434,7 @@ def _lu_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> Any:
     p, lower, upper = (output(out, place=i) for i in range(3))
     rows, columns = x.shape[-2:]
     n, by_w, by_g = max(rows, columns), 0.0, 0.0
-    # factors of a matrix that is not square are completed by rows and columns of the identity
+    # Factors of a matrix that is not square are completed by rows and columns of the identity.
     ones = np.diag((np.arange(n) >= min(rows, columns)).astype(float))
     lower, upper = _pad(lower, n) + ones, _pad(upper, n) + ones
     if by_l is not None:
@@ -436,7 +442,7 @@ def _lu_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> Any:
     if by_u is not None:
         by_g = triu(_pad(by_u, n))
         by_w = by_w - matmul(by_g, transpose_matrix(upper))
-    # nothing is divided by the pivot of the last row, which may be 0
+    # Nothing is divided by the pivot of the last row, which may be 0.
     divisors = where(np.diag(np.arange(n) == rows - 1), 1.0, upper)
     by_g = by_g + transpose_matrix(
         solve_triangular(divisors, transpose_matrix(tril(by_w, k=-1)), upper=True)
@@ -524,7 +530,7 @@ def _pack(lower: Any, upper: Any) -> Any:
 
 
 def _solved_by_factors(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
-    """The z with P @ L @ U @ z = y, or with its transpose in their place."""
+    """Return the z with P @ L @ U @ z = y, or with the transpose of the product instead."""
     if adjoint:
         half = solve_triangular(transpose_matrix(x), y, upper=False)
         return matmul(

@@ -1,5 +1,6 @@
-"""Common parts of rules about matrices: the last two axes, triangles, diagonals, several
-results.
+"""Common parts of rules about matrices.
+
+They are the last two axes, triangles, diagonals and several results.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gradcli.ops.structure import output, to_int
 
 
 def square(shape: Shape, name: str) -> Shape:
-    """The shape of square matrices, checked."""
+    """Return the shape of square matrices, checked."""
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ShapeError(f"{name} needs a square matrix, not an array of shape {shape}")
     return shape
@@ -37,7 +38,7 @@ def need_finite(x: np.ndarray, lacks: str) -> None:
 
 
 def results_of(op: Op, *operands: Any, **static: Any) -> tuple[Any, ...]:
-    """The results of an operation that has several."""
+    """Return the results of an operation that has several."""
     result = op(*operands, **static)
     return tuple(output(result, place=i) for i in range(op.outputs))
 
@@ -55,7 +56,7 @@ def no_info(x: Any) -> Any:
 
 
 def nothing(x: Any) -> Any:
-    """An array without entries, for a result that is not computed."""
+    """Return an array without entries, for a result that is not computed."""
     return zeros((0,), x)
 
 

@@ -82,7 +82,7 @@ def inv(x: Any, *, check_errors: bool = True) -> Any:
 
 
 def _adjugate(x: Any) -> Any:
-    """The adjugate from the singular values, so that a singular matrix has one too."""
+    """Compute the adjugate from the singular values, so that singular matrices have one, too."""
     if x.shape[-1] == 0 or not np.isfinite(x).all():
         return x * np.nan
     u, s, vt = np.linalg.svd(x)
@@ -92,7 +92,7 @@ def _adjugate(x: Any) -> Any:
 
 
 def _minors(x: Any) -> Any:
-    """The matrices that are left without a row and a column, one for each pair of these."""
+    """Return the matrices without one row and one column, for each pair of these."""
     n = x.shape[-1]
     rest = np.nonzero(~np.eye(n, dtype=bool))[1].reshape(n, max(n - 1, 0))
     return getitem(
@@ -101,7 +101,7 @@ def _minors(x: Any) -> Any:
 
 
 def _signs(x: Any) -> np.ndarray:
-    """The signs of cofactors."""
+    """Return the signs of cofactors."""
     places = np.arange(x.shape[-1])
     return (-1.0) ** np.add.outer(places, places)
 
@@ -218,8 +218,9 @@ def _blocks(*parts: Any) -> Any:
 
 
 def _matrix_exp_jvp(x: Any, h: Any) -> Any:
-    """The derivative of the matrix exponential in a direction: in the place of h in that of [[x,
-    h], [0, x]] (R. Mathias, 1996).
+    """Compute the derivative of the matrix exponential in a direction.
+
+    It stands in the place of h in the exponential of [[x, h], [0, x]] (R. Mathias, 1996).
     """
     n = x.shape[-1]
     return column_range(
@@ -228,7 +229,7 @@ def _matrix_exp_jvp(x: Any, h: Any) -> Any:
 
 
 def _second_derivative(cotangent: Any, out: Any, x: Any, h: Any) -> Any:
-    """The derivative by x of the derivative in a direction."""
+    """Compute the derivative by x of the derivative in a direction."""
     turned, n, none = transpose_matrix(x), x.shape[-1], zeros(x.shape, x)
     inner = matrix_exp_jvp(
         _blocks(turned, none, transpose_matrix(h), turned), _blocks(none, cotangent, none, none)

@@ -1,5 +1,6 @@
-"""Products of arrays: matrices, vectors, tables and tensors, and sums of products over axes that
-have names.
+"""Products of arrays: matrices, vectors, tables and tensors.
+
+Sums of products over named axes are here, too.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
 
 
 def _by_left(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
-    """The derivative of a product by its first factor, shorter for vectors."""
+    """Return the derivative of a product by its first factor, in a shorter form for vectors."""
     if len(x.shape) == len(y.shape) == 1:
         return cotangent * y
     if len(x.shape) == 1:
@@ -137,7 +138,7 @@ def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def _product(x: Any, y: Any, left: int, right: int) -> Any:
-    """A product that PyTorch has for arrays of these numbers of axes alone."""
+    """Compute a product that PyTorch has only for arrays of these numbers of axes."""
     if (len(x.shape), len(y.shape)) != (left, right):
         shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
         raise ShapeError(
@@ -287,7 +288,7 @@ def vector_product(x: Any, y: Any) -> Any:
 
 
 def _in_space(x: Any, y: Any) -> Any:
-    """A vector of the plane has 0 as its third entry."""
+    """Return a vector of space; a vector of the plane gets 0 as its third entry."""
     if x.shape[-1] == 3:
         return x
     if x.shape[-1] != 2:
@@ -348,8 +349,9 @@ declare(f"""
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, with "..." spelled out in letters of
-    its own.
+    """Return the letters of each operand and of the result.
+
+    ``...`` is spelled out in letters of its own.
     """
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -408,10 +410,10 @@ class _Named(NamedTuple):
 
 
 def _name_axes(x: Any, term: str, extents: dict[str, int], elsewhere: str) -> _Named:
-    """Each letter once: a repeated one reads a diagonal, and one entry along an axis goes with any
-    number of them.
+    """Name the axes of an operand, with each letter once.
 
-    A letter that stands twice here, and not elsewhere, is that of a trace.
+    A repeated letter reads a diagonal; one entry along an axis goes with any number of entries. A
+    letter that stands twice here, and not elsewhere, is a trace.
     """
     for letter in dict.fromkeys(term):
         while term.count(letter) > 1:
@@ -453,8 +455,9 @@ def _in_shape(x: Any, shape: Shape) -> Any:
 
 
 def _multiply_over(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
-    """The sum of products of entries over the letters that are not wanted: a product of matrices
-    where both have some of them.
+    """Sum the products of entries over the letters that are not wanted.
+
+    It is a product of matrices if both have some of these letters.
     """
     x, y = _sum_letters(x, {*wanted, *y.letters}), _sum_letters(y, {*wanted, *x.letters})
     extents = {
@@ -472,7 +475,7 @@ def _multiply_over(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
     )
 
     def group(array: Any, *groups: str) -> Any:
-        """The axes of each group as one, and none for rows or columns that there are not."""
+        """Make each group of axes one axis, and omit groups for missing rows or columns."""
         sizes = [math.prod(extents[c] for c in group) for group in groups if group or batch]
         return _in_shape(array, (*(extents[c] for c in batch), *sizes))
 

@@ -1,5 +1,6 @@
-"""Eigenvalues of symmetric matrices and singular values, with their vectors, over the last two
-axes; norms and condition numbers.
+"""Eigenvalues of symmetric matrices and singular values, with their vectors.
+
+They are over the last two axes. Norms and condition numbers are here, too.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ from gradcli.ops.registry import (
 )
 from gradcli.ops.structure import detach, output, to_int
 
-# where references are no enclosures
+# Where the references are not enclosures.
 _EQUAL_VALUES = ("where eigenvalues are equal to the program's precision: those are the end of an "
 "iteration")
 _EQUAL_SIZES = ("where singular values are 0 or equal, to the program's precision: those are the "
@@ -165,7 +166,7 @@ def _skew(x: Any) -> Any:
 
 
 def _orthogonal_part(u: Any, x: Any) -> Any:
-    """The part of columns that is orthogonal to those of u."""
+    """Return the part of columns that is orthogonal to those of u."""
     return x - matmul(u, matmul(transpose_matrix(u), x))
 
 
@@ -230,7 +231,7 @@ def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any,
     """torch.svd: U, S and V (not transposed), reduced if some."""
     u, s, vh = results_of(svd, x, full_matrices=not (some and compute_uv))
     if not compute_uv:
-        u, vh = 0.0 * u, 0.0 * vh  # of all columns, as PyTorch has it
+        u, vh = 0.0 * u, 0.0 * vh  # zeros, with all columns, as in PyTorch
     return u, s, transpose_matrix(vh)
 
 
@@ -283,8 +284,10 @@ pinv: Op = structural(
 
 
 def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[Any, Any, Any, Any]:
-    """Solution, sums of squared residuals (if there are more rows than columns), rank and singular
-    values.
+    """Solve least squares.
+
+    The results are the solution, the sums of squared residuals (if there are more rows than
+    columns), the rank and the singular values.
     """
     right = as_column(y) if vector else y
     solution = matmul(pinv(x, rtol=rtol), right)
@@ -362,7 +365,7 @@ declare(f"""
 
 
 _LAST = (-2, -1)
-_ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius
+_ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, besides the Frobenius norm
 
 
 @function(backward="LinalgVectorNorm")

@@ -1,5 +1,6 @@
-"""Softmax, attention, and activations: what networks apply entry by entry, with PyTorch's choices
-at kinks.
+"""Softmax, attention and activations of networks.
+
+Networks apply activations entry by entry. At kinks they follow PyTorch's choices.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ from gradcli.ops.structure import detach
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
     top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)  # infinity less infinity is no number
+    top = np.where(np.isfinite(top), top, 0)  # inf - inf would be NaN
     total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return np.reshape(total, reduced_shape(np.shape(x), axis, keepdims))[()]
 
 
 def _logsumexp_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the
-    # logarithm in out
+    # exp(x - out) is divided by its sum: where all entries are large, rounding has left nothing of
+    # the logarithm in out.
     raised = exp(x - spread(out, x.shape, axis))
     return spread(cotangent, x.shape, axis) * chain(
         raised, 1 / sum_(raised, axis=axis, keepdims=True)
@@ -80,18 +81,19 @@ def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
     return found if keepdims else reshape(found, shape=reduced_shape(x.shape, axis))
 
 
-_LARGEST_EXPONENT = 709.0  # whose exponential is finite
+_LARGEST_EXPONENT = 709.0  # the exponential of this is finite
 
 
 def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
-    """log(sum(b*exp(x))) without overflow: what has the factor 0 counts for nothing,
-    however large.
+    """Compute log(sum(b*exp(x))) without overflow.
+
+    An entry with the factor 0 does not count, however large it is.
     """
     if b is None:
         return logsumexp(x, axis=axis, keepdims=keepdims)
     counted = where(equal(b, 0), -math.inf, x)
     top = max_(counted, axis=axis, keepdims=True)
-    top = detach(where(isfinite(top), top, 0.0))  # moving it changes nothing
+    top = detach(where(isfinite(top), top, 0.0))  # the result does not depend on it
     above = x - top
     raised = b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
     size = log(sum_(raised, axis=axis, keepdims=True)) + top
@@ -122,7 +124,7 @@ def _softmax(x: Any, axis: Any) -> Any:
 
 def _softmax_of_entries(x: Any, axis: Any) -> Any:
     small = exp(x - max_(x, axis=axis, keepdims=True))
-    return small * (1 / sum_(small, axis=axis, keepdims=True))  # of a sum that is 1 at least
+    return small * (1 / sum_(small, axis=axis, keepdims=True))  # the sum is at least 1
 
 
 @function(
@@ -140,8 +142,8 @@ def softmax(x: Any, *, axis: Stated = None) -> Any:
 
 def _log_softmax(x: Any, axis: Any) -> Any:
     apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near
-    # to 0 it is
+    # The largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near
+    # it is to 0.
     largest = apart == 0
     others = np.add.reduce(np.exp(apart) - largest, axis=axis, keepdims=True)
     return apart - np.log1p(
@@ -157,8 +159,8 @@ def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
 
 
 def _log_softmax_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
-    # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and
-    # exp(out) near 1
+    # This is cotangent - exp(out)*sum, without cancellation where one entry has all of the
+    # cotangent and its exp(out) is near 1.
     rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
     return -(cotangent * expm1(out) + exp(out) * rest)
 
@@ -177,8 +179,9 @@ def log_softmax(x: Any, *, axis: Stated = None) -> Any:
 
 
 def _masked_softmax(scores: Any) -> Any:
-    """Return where everything is masked, no value is attended to: the result is 0, as in
-    PyTorch.
+    """Compute the softmax along the last axis, which is 0 where everything is masked.
+
+    There, no value is attended to; PyTorch returns 0, too.
     """
     nothing = equal(sum_(where(equal(scores, -math.inf), 0.0, 1.0), axis=-1, keepdims=True), 0)
     return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), axis=-1))
@@ -209,7 +212,7 @@ def scaled_dot_product_attention(
         raise ArgumentError(f"{name}: attn_mask must be None with is_causal=True")
     for x in (query, key, value):
         need_axes(name, x, 2 + enable_gqa)
-    if enable_gqa:  # heads that do not divide into equal groups do not fit each other
+    if enable_gqa:  # the products below refuse heads that do not form equal groups
         key, value = (
             repeat_interleave(x, repeats=query.shape[-3] // x.shape[-3], axis=-3)
             for x in (key, value)
@@ -436,8 +439,9 @@ def glu(x: Any, *, axis: int = -1) -> Any:
 
 
 def _implicit(x: Any, axis: int | None) -> int:
-    """PyTorch's axis where none is given: the first one of up to 1 or of 3 axes, else the
-    second.
+    """Return the axis that is given, or PyTorch's choice where none is.
+
+    PyTorch takes the first axis of up to 1 or of 3 axes, else the second.
     """
     ndim = len(x.shape)
     return one_axis(axis, ndim) if axis is not None else 0 if ndim in (0, 1, 3) else 1

@@ -1,11 +1,10 @@
-"""Images: windows over their axes, convolutions, pooling, and images in other sizes or read at
-other places.
+"""Images: windows, convolutions, pooling, and images in other sizes or read at other places.
 
-A table says which entry each place of each window along one axis reads, which may lie outside.
-Windows are read by one table an axis; the transpose of reading adds every place back to the entry
-that it came from. Convolutions are products of filters with windows, pooling takes means and
-largest entries of windows over the last axes, and an entry of an image in another size is a
-weighted sum of a few neighbours along every axis.
+Windows slide over the axes of an image. A table says which entry each place of each window along
+one axis reads; it may lie outside. Windows are read by one table an axis. The transpose of reading
+adds every place back to the entry that it came from. Convolutions are products of filters with
+windows. Pooling takes means and largest entries of windows over the last axes. An entry of an image
+in another size is a weighted sum of a few neighbours along every axis.
 """
 
 from __future__ import annotations
@@ -48,7 +47,10 @@ Around = Sequence[tuple[int, int]]  # the padding before and after each axis
 
 
 def each(name: str, what: str, value: Any, n: int, least: int = 0) -> tuple[int, ...]:
-    """A number for each of n axes, from one for all of them or one each."""
+    """Return a number for each of n axes, from one number for all axes or one for each.
+
+    Raises ArgumentError for other counts, and for anything but whole numbers of at least ``least``.
+    """
     values = tuple(value) if isinstance(value, tuple) else (value,)
     values = values * n if len(values) == 1 else values
     if len(values) != n or not all(isinstance(v, int) and v >= least for v in values):
@@ -60,15 +62,16 @@ def each(name: str, what: str, value: Any, n: int, least: int = 0) -> tuple[int,
 
 
 def each_twice(name: str, padding: Any, n: int) -> Around:
-    """The padding around n axes that is alike at both ends."""
+    """Return the padding around n axes that is the same at both ends."""
     return [(p, p) for p in each(name, "padding", padding, n)]
 
 
 def steps_of(
     name: str, n: int, kernel_size: Any, stride: Any, dilation: Any = 1
 ) -> list[tuple[int, ...]]:
-    """The sizes of windows along n axes, their strides (the sizes, if there are none) and
-    dilations.
+    """Return the sizes of windows along n axes, their strides and their dilations.
+
+    The strides are the sizes if none are given.
     """
     sizes = each(name, "kernel_size", kernel_size, n, 1)
     return [
@@ -85,8 +88,9 @@ def sliding(
     around: Around,
     ceil_mode: bool = False,
 ) -> list[Table]:
-    """The tables of windows that slide over padded axes; with ceil_mode, the last one may reach
-    beyond the end if it begins before it.
+    """Return the tables of windows that slide over padded axes.
+
+    With ``ceil_mode``, the last window may reach beyond the end if it begins before it.
     """
     tables = []
     for length, (before, after), size, stride, dilation in zip(
@@ -105,13 +109,19 @@ def sliding(
 
 
 def strided_table(windows: int, size: int, stride: int, before: int, dilation: int) -> Table:
-    """The table of evenly spaced windows, the first of which begins before the first entry."""
+    """Return the table of evenly spaced windows.
+
+    The first window begins ``before`` entries before the first entry.
+    """
     room_for(3, windows, size)
     return np.arange(windows)[:, None] * stride + np.arange(size) * dilation - before
 
 
 def adaptive(length: int, windows: int) -> Table:
-    """The table of windows that cover all entries, as evenly as whole numbers allow."""
+    """Return the table of windows that cover all entries.
+
+    They cover them as evenly as whole numbers allow.
+    """
     room_for(3, windows, length // max(1, windows) + 2)
     first = np.arange(windows)[:, None] * length // windows
     last = -(-(np.arange(1, windows + 1)[:, None] * length) // windows)
@@ -136,8 +146,9 @@ def _apart(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 def _places(
     tables: Sequence[Table], lengths: Sequence[int]
 ) -> tuple[tuple[StaticArray, ...], list[int]]:
-    """The index of the entries in windows, and how long axes have to be for it: what lies outside is
-    one entry more, the last.
+    """Return the index of the entries in windows, and the lengths that axes need for it.
+
+    Everything outside is one additional entry, the last one.
     """
     held = within(tables, lengths)
     index = [np.where(h, t, n) for h, t, n in zip(held, tables, lengths, strict=True)]
@@ -146,8 +157,9 @@ def _places(
 
 
 def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
-    """The entries in windows over the last axes: axes of places, then axes of windows, in place of
-    these.
+    """Return the entries in windows over the last axes.
+
+    These axes are replaced by the axes of places, followed by the axes of windows.
     """
     room_for(*(extent for table in tables for extent in table.shape))
     shape, kept = tuple(x.shape), len(x.shape) - len(tables)
@@ -157,9 +169,9 @@ def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
 
 
 def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
-    """The transpose of reading windows: an array whose last axes have these lengths.
+    """Compute the transpose of reading windows: an array whose last axes have these lengths.
 
-    What lies outside is left out.
+    Places outside are left out.
     """
     kept = tuple(places.shape[: -2 * len(tables)])
     index, longer = _places(tables, lengths)
@@ -169,8 +181,9 @@ def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
 
 
 def nested_text(entries: str, depth: int) -> str:
-    """Text of an array of that many axes in which all axes but those of the entries have one entry,
-    for examples.
+    """Write an array of ``depth`` axes for examples.
+
+    All axes but those of the entries have one entry.
     """
     return "[" * depth + entries + "]" * depth
 
@@ -238,8 +251,10 @@ def fold(
 
 
 def _batch(name: str, x: Any, weight: Any, n: int, place: int, groups: int = 1) -> Any:
-    """Images with their batch axis, their channels fitting those of the filters, which are along
-    one of their first axes.
+    """Return images with their batch axis, after a check that their channels fit the filters.
+
+    The filters have their channels along one of their first axes. Raises ShapeError if they do not
+    fit.
     """
     need_axes(name, x, n + 1, n + 2)
     need_axes(f"the weight of {name}", weight, n + 2, n + 2)
@@ -271,7 +286,7 @@ def _channels_per_group(name: str, groups: int, channels: int) -> int:
 def _around(
     name: str, padding: Any, sizes: tuple[int, ...], strides: tuple[int, ...], gaps: tuple[int, ...]
 ) -> Around:
-    """The padding before and after each axis."""
+    """Return the padding before and after each axis."""
     if not isinstance(padding, str):
         return each_twice(name, padding or 0, len(sizes))
     if padding not in ("same", "valid"):
@@ -420,7 +435,7 @@ def _inside(x: Any, tables: Sequence[Table]) -> list[np.ndarray]:
 
 
 def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
-    """The largest entry of each window, and its place among all entries of these axes."""
+    """Return the largest entry of each window, and its place among all entries of these axes."""
     n, lead = len(tables), tuple(x.shape[: -len(tables)])
     windows = tuple(len(table) for table in tables)
     shape = (*lead, math.prod(table.shape[1] for table in tables), *windows)
@@ -537,7 +552,7 @@ def _cubic_weights(t: Any) -> list[Any]:
 
 
 def _neighbours(at: Any, cubic: bool) -> list[tuple[Any, Any]]:
-    """The whole coordinates around others, two of them or four, and their weights."""
+    """Return the two or four whole coordinates around others, and their weights."""
     below = floor(at)
     t = at - below
     return [
@@ -547,15 +562,15 @@ def _neighbours(at: Any, cubic: bool) -> list[tuple[Any, Any]]:
 
 
 def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corners: bool) -> Any:
-    """An axis in another size.
+    """Resample an axis in another size.
 
-    The centres of the results lie evenly among those of the entries, whose ends are ends if
-    corners.
+    The centres of the results lie evenly among those of the entries. If ``corners`` is set, the
+    ends are mapped to the ends.
     """
     length, at = x.shape[axis], np.arange(size, dtype=float)
     step = (length - 1) / max(size - 1, 1) if corners else 1 / scale if scale else length / size
     if mode.startswith("nearest"):
-        # in single precision, as in PyTorch, so that 2.9999999 is 3
+        # Single precision, as in PyTorch, so that 2.9999999 becomes 3.
         at = ((at + 0.5 * (mode != "nearest")) * step).astype(np.float32)
         pairs: list[tuple[Any, Any]] = [(np.floor(at), None)]
     else:
@@ -573,8 +588,9 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
 def _sizes(
     x: Any, size: Any, scale_factor: Any
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
-    """The lengths of the result's axes, and the factors by which places are computed (None: from
-    the lengths).
+    """Return the lengths of the result's axes, and the factors by which places are computed.
+
+    A factor of None means that places are computed from the lengths.
     """
     n = len(x.shape) - 2
     if (size is None) == (scale_factor is None):
@@ -675,8 +691,9 @@ declare("""
 
 
 def _within(at: Any, length: int, padding: str) -> Any:
-    """Coordinates brought back to the border of the image, as the padding says; constant on its
-    border and beyond.
+    """Return coordinates brought back to the border of the image, as the padding says.
+
+    The result is constant on the border and beyond.
     """
     if padding == "zeros":
         return at
@@ -684,7 +701,10 @@ def _within(at: Any, length: int, padding: str) -> Any:
 
 
 def _entries(x: Any, places: list[Any]) -> Any:
-    """The entries of images at whole coordinates, 0 outside; places of shape (images, points)."""
+    """Return the entries of images at whole coordinates, 0 outside.
+
+    The places have the shape (images, points).
+    """
     lengths = tuple(x.shape[2:])
     inside: Any = True
     flat: Any = 0.0

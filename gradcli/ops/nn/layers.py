@@ -1,5 +1,6 @@
-"""Layers of networks: linear and bilinear maps, tables of vectors, normalizations; and the modules
-that have no parameters of their own.
+"""Layers of networks: linear and bilinear maps, tables of vectors, and normalizations.
+
+The modules without parameters of their own are here, too.
 """
 
 from __future__ import annotations
@@ -101,7 +102,10 @@ def _normalize(x: Any, axis: Any, eps: Any) -> Any:
 
 
 def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tuple[int, ...]:
-    """The axes that normalized_shape names, which are the last ones of x."""
+    """Return the axes that ``normalized_shape`` names, which are the last ones of x.
+
+    Raises ShapeError if they are not, or if a parameter has another shape.
+    """
     shape = normalized_shape if isinstance(normalized_shape, tuple) else (normalized_shape,)
     if not shape or tuple(x.shape[-len(shape) :]) != shape:
         raise ShapeError(f"{name}: the last axes of the shape {tuple(x.shape)} are not {shape}")
@@ -121,8 +125,9 @@ machine_epsilon = structural(
 
 
 def _by_channel(x: Any, *parameters: Any) -> list[Any]:
-    """Parameters with one entry for each channel (the second axis), so that they broadcast against
-    x.
+    """Return parameters in a shape that broadcasts against x.
+
+    They have one entry for each channel, which is the second axis.
     """
     channels = x.shape[1] if len(x.shape) > 1 else x.shape[0]
     rest = (1,) * max(0, len(x.shape) - 2)
@@ -138,8 +143,9 @@ def _channelwise(
     of_input: bool,
     eps: Any,
 ) -> Any:
-    """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias, by statistics of
-    the input over axes, or running ones.
+    """Compute (x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias.
+
+    The statistics are those of the input over ``axes``, or running ones.
     """
     if of_input and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(
@@ -267,7 +273,7 @@ def local_response_norm(
         return x
     channels, before = x.shape[1], size // 2
     room_for(channels, channels)
-    # how far a channel lies behind where a window begins
+    # How far each channel lies behind the beginning of each window.
     behind = np.arange(channels) - np.arange(channels)[:, None] + before
     squares = reshape(square(x), shape=(x.shape[0], channels, -1))
     total = reshape(
@@ -288,7 +294,7 @@ declare("""
 _REDUCED = "-size_average, -reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
 
-# Each class as it is constructed, and the function that its objects are.
+# Each class with the parameters of its constructor, and the function that its objects are.
 declare_classes(f"""
     CrossEntropyLoss(weight, -size_average, ignore_index, -reduce, reduction, label_smoothing) = cross_entropy
     NLLLoss(weight, -size_average, ignore_index, -reduce, reduction) = nll_loss

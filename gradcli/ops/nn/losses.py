@@ -64,8 +64,9 @@ from gradcli.ops.structure import detach, to_int, with_values
 
 
 def held_at(x: Any, low: float) -> Any:
-    """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under
-    no_grad).
+    """Return x raised to a bound, with the gradient of x itself.
+
+    This is PyTorch's clamp under no_grad.
     """
     return with_values(x, maximum(x, low))
 
@@ -74,12 +75,15 @@ _KINKS = (noted_kink("equal points", "0"),)
 
 
 def _length(difference: Any, p: float, axis: int | None = None) -> Any:
-    # without coordinates there is no distance, by any p
+    # Without coordinates the distance is 0, whatever p is.
     return norm(difference, ord=None if 0 in difference.shape else float(p), axis=axis)
 
 
 def _between(differences: Any, p: float) -> Any:
-    """The distances of points; how many coordinates differ (p = 0) has the gradient 0."""
+    """Return the distances of points.
+
+    For p = 0 it is the number of coordinates that differ, whose gradient is 0.
+    """
     return _length(differences, p, -1) if p else sum_(sign(abs_(differences)), axis=-1)
 
 
@@ -214,10 +218,10 @@ def total(losses: Any, reduction: str) -> Any:
 
 
 def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
-    """Register a loss by its definition, as `function` does; ``torch`` is PyTorch's order of all
-    parameters.
+    """Register a loss by its definition, as `function` does.
 
-    The definition gives the loss of every entry, or takes ``reduction`` itself.
+    ``torch`` is PyTorch's order of all parameters. The definition gives the loss of every entry, or
+    takes ``reduction`` itself.
     """
 
     def define(body: Function) -> Any:
@@ -341,7 +345,7 @@ def poisson_nll_loss(
 # -- Negative log-likelihoods of labels
 
 
-# PyTorch's bounds: of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope
+# PyTorch's bounds of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope.
 _LOWEST, _NARROWEST = -100.0, float(np.float32(1e-12))
 
 
@@ -389,8 +393,8 @@ def _bernoulli_of_logits(x: Any, y: Any) -> Any:
     return y * (np.maximum(-x, 0) + rest) + (1 - y) * (np.maximum(x, 0) + rest)
 
 
-# sigmoid(x) - y without its cancellation, for 1 - sigmoid(x) is sigmoid(-x); and softplus(-x) -
-# softplus(x), which is -x
+# sigmoid(x) - y without its cancellation, as 1 - sigmoid(x) is sigmoid(-x). And softplus(-x) -
+# softplus(x) is -x.
 @function(
     vjp=(
         lambda cotangent, out, x, y: cotangent * (sigmoid(x) * (1 - y) - sigmoid(-x) * y),
@@ -430,7 +434,7 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None) -> 
     losses = binary_cross_entropy_with_logits(
         input, broadcast_to(target, shape=input.shape), weight, reduction="none"
     )
-    axis = len(input.shape) - 1  # of the classes, which a weight may have more axes than
+    axis = len(input.shape) - 1  # of the classes in the input; a weight may have more axes
     return sum_(losses, axis=axis) / input.shape[axis] if input.shape else losses
 
 
@@ -459,8 +463,10 @@ class_labels = flat(
 
 
 def _class_axis(scores: Shape, labels: Shape) -> int:
-    """The axis of the classes (the second one, or the only one), along which labels of shape () or
-    (N, ...) are.
+    """Return the axis of the classes: the second one, or the only one.
+
+    Labels lie along it and have the shape () or (N, ...). Raises ShapeError for labels of another
+    shape.
     """
     axis = min(1, len(scores) - 1)
     if not scores or labels != shape_with(scores, axis):
@@ -472,7 +478,7 @@ def _class_axis(scores: Shape, labels: Shape) -> int:
 
 
 def label_places(x: Any, target: Any, ignored: int | None = None) -> tuple[int, Any]:
-    """The axis of the classes, and labels along it."""
+    """Return the axis of the classes, and labels along it."""
     axis = _class_axis(x.shape, target.shape)
     return axis, expand_dims(
         class_labels(target, classes=x.shape[axis], ignored=ignored), axis=axis
@@ -549,8 +555,9 @@ def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any
 def _nll(
     x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: Any = 0.0
 ) -> Any:
-    """The losses of log-probabilities; their mean is weighted by the classes' weights, without
-    ignored labels.
+    """Return the losses of log-probabilities.
+
+    Their mean is weighted by the classes' weights and leaves out ignored labels.
     """
     check_reduction(reduction)
     axis, places = label_places(x, target, ignore_index)
@@ -641,7 +648,7 @@ _FREE = (noted_kink("exactly at the margin", "the slope of what is within it"),)
 
 
 def _above(x: Any, low: float = 0.0) -> Any:
-    """x limited from below; at the limit it still has the slope 1, as PyTorch's clamp_min."""
+    """Limit x from below; at the limit the slope is still 1, as in PyTorch's clamp_min."""
     return clip(x, low, None)
 
 
@@ -755,7 +762,7 @@ def multilabel_margin_loss(input: Any, target: Index) -> Any:
             f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}"
         )
     classes = x.shape[-1]
-    # up to the first negative label
+    # Labels count up to the first negative one.
     listed = cumprod(where(greater_equal(target, 0), 1.0, 0.0), axis=-1)
     labels = class_labels(
         to_int(where(equal(listed, 0), 0.0, target)), classes=classes, ignored=None

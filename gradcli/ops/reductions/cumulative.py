@@ -1,5 +1,6 @@
-"""Running sums and products, and their companions: the gradients of prod and cumprod, right with
-zeros too.
+"""Running sums and products, and their companions.
+
+The companions are the gradients of prod and cumprod, which are right with zeros, too.
 """
 
 from __future__ import annotations
@@ -33,21 +34,23 @@ def _cumsum_vjp(cotangent: Any, out: Any, x: Any, axis: int | None) -> Any:
 
 
 def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
-    """An array with the entries along axes in one axis, the last."""
+    """Return an array with the entries along ``axes`` in one axis, the last."""
     moved = permute(x, axes_last(len(x.shape), axes))
     lead = len(x.shape) - len(axes)
     return reshape(moved, shape=(*moved.shape[:lead], math.prod(moved.shape[lead:])))
 
 
 def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
-    """An array of a shape from its rows."""
+    """Return an array of a shape, made from its rows."""
     order = axes_last(len(shape), axes)
     return permute(reshape(rows, shape=tuple(shape[a] for a in order)), inverse(order))
 
 
 def _running(combine: Function, x: Any, axis: int | None) -> Any:
-    """A running reduction: that of pairs of neighbours stands at every other place, and each place
-    between takes one entry more.
+    """Compute a running reduction.
+
+    The running reduction of pairs of neighbours gives every other place, and each place between
+    takes one entry more.
     """
     if axis is None or not x.shape:
         return _running(combine, vector_of(x), 0)
@@ -84,8 +87,9 @@ def cumsum(x: Any, *, axis: int | None = None) -> Any:
 
 
 def exclusive_products(x: Any, axis: Any) -> Any:
-    """Each entry's product of all the others along axes, by running products from both ends, so
-    that zeros do no harm.
+    """Return for each entry the product of all the others along axes.
+
+    It is made of running products from both ends, so zeros do no harm.
     """
     axes = axes_of(axis, len(x.shape))
     rows = rows_along(x, axes)
@@ -94,7 +98,7 @@ def exclusive_products(x: Any, axis: Any) -> Any:
     one = part_of(rows, -1, 0, 1) ** 0
     before = _delay(cumprod(rows, axis=-1), -1, one)
     behind = _delay(cumprod(flip(rows, axis=-1), axis=-1), -1, one)
-    # a copy, which no formula writes out
+    # A copy, so that no formula writes this out.
     return clone(_put_back(before * flip(behind, axis=-1), x.shape, axes))
 
 
@@ -104,8 +108,8 @@ def _delay(x: Any, axis: int, first: Any) -> Any:
 
 
 def _cumprod_vjp(cotangent: Any, out: Any, x: Any, axis: int | None) -> Any:
-    # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1}
-    # S_i, with P the running product; S is itself the registered operation `reversed_horner`.
+    # Linear in the number of entries, and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i =
+    # P_{i-1} S_i, where P is the running product. S is the registered operation `reversed_horner`.
     if axis is None or not x.shape:
         flat = vector_of(x)
         return reshape(_cumprod_vjp(cotangent, out, flat, 0), shape=x.shape)

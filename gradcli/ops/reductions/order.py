@@ -57,7 +57,7 @@ _LAST_TIES = (noted_kink("equal entries", "the whole gradient to the last of the
 
 
 def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any:
-    """The place of the first NaN, if there is one, else of the first extreme."""
+    """Return the place of the first NaN, or of the first extreme if there is no NaN."""
     x = np.asarray(x)
     if isinstance(axis, tuple):
         axis = one_axis(axis, x.ndim)
@@ -88,7 +88,7 @@ def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
         return np.int64(0)
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
-    # stable in the other direction, too; NaN counts as the largest
+    # Stable in descending order, too. NaN counts as the largest.
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
@@ -230,7 +230,7 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
 
 
 def _most_frequent(x: Any, axis: int) -> Any:
-    """The place of the last of the most frequent entries along an axis."""
+    """Return the place of the last of the most frequent entries along an axis."""
     room_for(x.shape[axis], *x.shape)
     order = argsort(x, axis=axis)
     ordered = take_along(x, order, axis=axis)
@@ -296,7 +296,7 @@ def torch_median(
         return x, argsort(x, axis=0)
     place = one_axis(axis, len(x.shape))
     n, valid = x.shape[place], _valid(x, place)
-    # NaN is sorted last: it is the median unless it is ignored
+    # NaN is sorted last: it is the median unless NaNs are ignored.
     rank = floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
     rank = where(less(rank, 0), n - 1.0, rank)
     return take_chosen(
@@ -341,8 +341,8 @@ def quantile(
         whole, upper = floor(ranks), ceil(ranks)
         if (
             interpolation == "linear"
-            # at an entry the slope by q is that to the next one; of infinite ones only what is between
-            # counts
+            # At an entry, the slope by q is that towards the next entry. An infinite next entry
+            # counts only for q strictly between the two.
         ):
             after = where(less(whole, n - 1.0), whole + 1, ranks)
             upper = where(isfinite(_take_rank(ordered, after)), after, upper)

@@ -1,5 +1,6 @@
-"""Covariances, correlations and other statistics of samples, as NumPy, PyTorch and scipy.stats have
-them.
+"""Covariances, correlations and other statistics of samples.
+
+They follow NumPy, PyTorch and scipy.stats.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def cov(
     >>> cov(x)
     """
     rows = [_observations(v) for v in (x, y) if v is not None]
-    if not rowvar:  # as NumPy has it: a second array of one row is one variable
+    if not rowvar:  # as in NumPy: a second array of one row is one variable
         columns = [len(x.shape) > 1, *(r.shape[0] != 1 for r in rows[1:])]
         rows = [
             transpose(r, axes=(1, 0)) if turned else r

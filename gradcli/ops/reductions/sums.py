@@ -64,14 +64,17 @@ def is_truth(mask: Any) -> bool:
 
 
 def mask_for(name: str, x: Any, mask: Any) -> Any:
-    """A mask in the shape of x."""
+    """Return a mask in the shape of x.
+
+    Raises TypeMismatchError for a mask that is not booleans.
+    """
     if not is_truth(mask):
         raise TypeMismatchError(f"{name}: where must be booleans, such as x > 0")
     return broadcast_to(mask, shape=tuple(x.shape)) if tuple(mask.shape) != tuple(x.shape) else mask
 
 
 def _mask_of_counted(name: str, x: Any, mask: Any, without_nan: bool) -> Any:
-    """The mask of the entries that count, None where all do."""
+    """Return the mask of the entries that count, or None where all do."""
     chosen = None if mask is None else mask_for(name, x, mask)
     if not without_nan:
         return chosen
@@ -102,7 +105,10 @@ def _begin_with(
     keepdims: bool,
     without_nan: bool,
 ) -> Any:
-    """A reduction of the chosen entries and a first number: of none it is that number."""
+    """Reduce the chosen entries together with a first number.
+
+    If no entry is chosen, the result is that number.
+    """
     chosen, start = (
         _mask_of_counted(reduce.name, x, mask, without_nan),
         initial if initial is None else one_number(reduce.name, initial),
@@ -116,13 +122,13 @@ def _begin_with(
         if start is not None and not count(tuple(x.shape), axis):
             return broadcast_to(start, shape=reduced_shape(tuple(x.shape), axis, keepdims))
     result = reduce(_keep(x, chosen, unit), axis=axis, keepdims=keepdims)
-    if start is None and without_nan and math.isinf(unit):  # where there is no number
+    if start is None and without_nan and math.isinf(unit):  # NaN where there is no number
         return where(equal(_how_many(x, chosen, axis, keepdims), 0), math.nan, result)
     return result if start is None else combine(result, start)
 
 
 def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_nan: bool) -> Any:
-    """The mean of the chosen entries."""
+    """Return the mean of the chosen entries."""
     chosen = _mask_of_counted(name, x, mask, without_nan)
     return sum_(_keep(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(
         x, chosen, axis, keepdims
@@ -139,7 +145,7 @@ def variation(
     ddof: float,
     without_nan: bool = False,
 ) -> Any:
-    """The variance (or its root) of the chosen entries."""
+    """Return the variance, or its root, of the chosen entries."""
     chosen = _mask_of_counted(name, x, mask, without_nan)
     kept, n = _keep(x, chosen, 0.0), _how_many(x, chosen, axis, True)
     apart = _keep(kept - sum_(kept, axis=axis, keepdims=True) / n, chosen, 0.0)
@@ -157,9 +163,7 @@ AXES = {"axis": None, "keepdims": False}
 
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
-    """A reduction's result (or its cotangent), reshaped so that it broadcasts against the
-    operand.
-    """
+    """Reshape a reduction's result, or its cotangent, to broadcast against the operand."""
     if not reduction.shape or len(reduction.shape) == len(shape):  # its axes were kept
         return reduction
     return reshape(reduction, shape=reduced_shape(shape, axis, True))
@@ -240,7 +244,7 @@ _with_keywords(mean, "x where?", partial(_average, "mean"))
 
 
 def deviations(x: Any, axis: Any) -> Any:
-    """x minus its mean along axes."""
+    """Return x minus its mean along axes."""
     return x - mean(x, axis=axis, keepdims=True)
 
 
@@ -299,8 +303,9 @@ _with_keywords(prod, "x where? initial?", partial(_begin_with, prod, 1.0, mul))
 
 
 def equal_to_result_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """The gradient of a result that is one of the entries: shared evenly by the entries equal to
-    it.
+    """Return the gradient of a result that is one of the entries.
+
+    The entries equal to the result share it evenly.
     """
     best = spread(out, x.shape, axis)
     chosen = logical_or(equal(x, best), logical_and(isnan(x), isnan(best)))
@@ -308,8 +313,9 @@ def equal_to_result_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: b
 
 
 def _share(cotangent: Any, chosen: Any, axis: Any) -> Any:
-    """A cotangent in even parts to the entries chosen; to the others nothing goes back, however
-    large it is.
+    """Share a cotangent evenly among the chosen entries.
+
+    The others receive nothing, however large the cotangent is.
     """
     return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
@@ -349,7 +355,10 @@ min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extend
 
 
 def _scaled_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """The norm, of entries by the largest one, whose squares neither overflow nor vanish."""
+    """Compute the norm from entries that are divided by the largest one.
+
+    Their squares neither overflow nor vanish.
+    """
     if ord not in (None, 2) or 0 in x.shape:
         return norm.definition(x, ord=ord, axis=axis, keepdims=keepdims)
     top = max_(abs_(x), axis=axis, keepdims=True)

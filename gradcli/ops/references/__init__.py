@@ -1,3 +1,4 @@
-"""References of operations: what they are by definition, told a second time, with no code in common
-with what they vouch for.
+"""References of operations: their definitions, written a second time.
+
+They share no code with the operations that they vouch for.
 """

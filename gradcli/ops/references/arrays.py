@@ -44,30 +44,30 @@ def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Cal
 
 
 def entries(x: Any) -> list[Any]:
-    """The scalars of an array, the last axis first."""
+    """Return the scalars of an array; the index of the last axis changes fastest."""
     found: list[Any] = np.asarray(x, dtype=object).ravel().tolist()
     return found
 
 
 def array(values: Iterable[Any], shape: Sequence[int]) -> Array:
-    """An array of scalars from its entries in order."""
+    """Make an array of scalars from its entries in order."""
     return np.fromiter(values, dtype=object).reshape(tuple(shape))
 
 
 def number(value: Any) -> Array:
-    """An array of no axes."""
+    """Make an array of no axes."""
     return array([value], ())
 
 
 def pick(x: Any, places: Any) -> Array:
-    """The entries of an array at places, which are numbers in its order."""
+    """Return the entries of an array at places, which are numbers in the array's order."""
     return np.asarray(x, dtype=object).ravel()[np.ravel(places)].reshape(np.shape(places))
 
 
 def which(axis: Any, ndim: int) -> list[int]:
-    """The axes that are meant, counted from the first; all of them by None.
+    """Return the axes that are meant, counted from the first; None means all of them.
 
-    A number has no axis but that of its one entry.
+    A number has no axis except that of its one entry.
     """
     if axis is None:
         return list(range(ndim))
@@ -97,7 +97,7 @@ def replace_lines(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -
 
 
 def total(m: Any, values: Sequence[Any]) -> Any:
-    """The sum of some scalars, one after the other."""
+    """Return the sum of some scalars, added one after the other."""
     return reduce(operator.add, values) if values else m.zero
 
 
@@ -106,11 +106,11 @@ def product(m: Any, values: Sequence[Any]) -> Any:
 
 
 def inner(m: Any, x: Sequence[Any], y: Sequence[Any]) -> Any:
-    """The sum of products of scalars, pair by pair."""
+    """Return the sum of products of scalars, pair by pair."""
     return total(m, [v * w for v, w in zip(x, y, strict=True)])
 
 
-_MANY = 64  # products of entries from which on they are summed by products of whole matrices
+_MANY = 64  # products of entries from which whole matrices are multiplied
 
 
 def _of_matrices(m: Any, x: Matrix, y: Matrix) -> Matrix:
@@ -124,7 +124,7 @@ def _of_matrices(m: Any, x: Matrix, y: Matrix) -> Matrix:
 
 
 def matmul(m: Any, x: Any, y: Any) -> Any:
-    """A vector before the @ is a row, one behind it a column."""
+    """Multiply matrices; a vector before the @ is a row, one after it a column."""
     left, right = x if np.ndim(x) > 1 else x[None, :], y if np.ndim(y) > 1 else y[:, None]
     found = over_batches(_of_matrices, lambda x, y: (x[0], y[1]))(m, left, right)
     found = found if np.ndim(y) > 1 else found[..., 0]
@@ -140,12 +140,12 @@ def machine_epsilon(m: Any, x: Any) -> Array:
 
 
 def bernoulli_nll(m: Any, x: Any, y: Any) -> Array:
-    """The definition; very near 0 and 1 its value as a constant, and the slope that PyTorch
-    chooses.
+    """Compute the loss by its definition, and very near 0 and 1 as PyTorch does.
 
-    PyTorch's bounds are -100 of a logarithm, and 1e-12, in float32, of the denominator of a slope.
+    There, the value is a constant, and the slope is the one that PyTorch chooses. PyTorch's bounds
+    are -100 for a logarithm, and 1e-12, in float32, for the denominator of a slope.
     """
-    narrowest = m.m.mpf(9223372) / 2**63  # 1e-12 to the 24 bits of a float32
+    narrowest = m.m.mpf(9223372) / 2**63  # 1e-12 rounded to float32
 
     def held_log(p: Any) -> Any:
         return m.log(p) if p > m.m.exp(-100) else -100
@@ -162,9 +162,10 @@ def bernoulli_nll(m: Any, x: Any, y: Any) -> Array:
 
 
 def polygamma(m: Any, x: Any, n: int) -> Any:
-    """The n-th derivative of digamma.
+    """Compute the n-th derivative of digamma.
 
-    Far to the left by reflection (DLMF 5.15.6), as mpmath counts every pole on the way.
+    Far to the left it is computed by reflection (DLMF 5.15.6), because mpmath counts every pole on
+    the way.
     """
     if not n or x > -50 or not m.isfinite(x):
         return m.psi(n, x)
@@ -172,7 +173,8 @@ def polygamma(m: Any, x: Any, n: int) -> Any:
         return m.psi(n, -1)
     slopes = {
         1: 1
-        # of the cotangent as a polynomial in it, by its powers: (c**k)' = -k*c**(k - 1) - k*c**(k + 1)
+        # The n-th derivative of the cotangent c as a polynomial in c, by its powers: (c**k)' =
+        # -k*c**(k - 1) - k*c**(k + 1).
     }
     for _ in range(n):
         before, slopes = slopes, {}
@@ -204,7 +206,7 @@ def transpose(m: Any, x: Any, axes: Any) -> Array:
 
 
 def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
-    """The entries of one array after those of the other, where the axis comes first."""
+    """Join arrays along an axis, in their order."""
     lined = [np.moveaxis(np.asarray(x, object), axis, 0) for x in arrays]
     joined = array(
         [v for x in lined for v in entries(x)], [sum(map(len, lined)), *lined[0].shape[1:]]
@@ -213,8 +215,9 @@ def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
 
 
 def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
-    """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to
-    say.
+    """Return the numbers of the entries of x[index] among those of x.
+
+    NumPy defines what an index means.
     """
     numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
     return numbers[
@@ -272,7 +275,7 @@ max_, min_ = by_rows(lambda m, row: m.extreme("max", row)), by_rows(lambda m, ro
 
 
 def first_largest(m: Any, row: list[Any]) -> int:
-    """The index of the first NaN; if there is none, of the first largest entry."""
+    """Return the index of the first NaN, or of the first largest entry if there is no NaN."""
     values = [m.plain(v) for v in row]
     best = 0
     for i, value in enumerate(values):
@@ -288,7 +291,10 @@ argmax = by_rows(first_largest)
 
 
 def order(m: Any, row: list[Any], descending: bool = False) -> list[int]:
-    """The indices of entries in order, equal ones as they stand; NaN is larger than any number."""
+    """Return the indices of entries in order.
+
+    Equal entries keep their order. NaN is larger than any number.
+    """
     values = [m.plain(v) for v in row]
     numbers = [i for i, v in enumerate(values) if v == v]
     others = [i for i, v in enumerate(values) if v != v]
@@ -307,7 +313,10 @@ def argsort(m: Any, x: Any, axis: int | None, descending: bool) -> Array:
 
 
 def running_best(m: Any, row: list[Any]) -> list[int]:
-    """The index of the last largest entry so far; from a NaN on, of the last NaN."""
+    """Return the index of the last largest entry so far, for each entry.
+
+    From a NaN on, it is the index of the last NaN.
+    """
     found: list[int] = []
     values = [m.plain(v) for v in row]
     for i, value in enumerate(values):
@@ -337,8 +346,9 @@ logsumexp = by_rows(logarithm_of_sum)
 
 
 def median_from_below(m: Any, x: Any, ignore_nan: bool) -> Array:
-    """The lower one of the middle entries among those that are numbers; NaN if none is, or one is
-    not and NaN is not ignored.
+    """Return the lower one of the middle entries among those that are numbers.
+
+    The result is NaN if no entry is a number, or if one is NaN and NaN is not ignored.
     """
     numbers = sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
     if not numbers or not (ignore_nan or len(numbers) == np.size(x)):

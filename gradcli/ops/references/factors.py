@@ -1,9 +1,8 @@
-"""References of factors of matrices and of equations, by the textbook algorithms on scalars of any
-kind.
+"""References of matrix factors and equations, by textbook algorithms on scalars of any kind.
 
-Each is a finite composition of + - * / and square roots, so that derivatives can be taken through
-it. Which of several vectors LAPACK returns (a sign, a basis of what is left over) is read off
-LAPACK's own result; no number is.
+Each is a finite composition of + - * / and square roots, so derivatives can be taken through it.
+LAPACK's own result decides which of several vectors is meant (a sign, a basis of the remaining
+space); no number is read from it.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.references.arrays import Matrix, matmul, over_batches, replace_lines, total
 
-GUARD = 6  # digits that rounding may take
-# rows up to which single steps are as good as functions of whole matrices, and exact where numbers
-# are
+GUARD = 6  # digits that rounding may cost
+# Rows up to which single steps are as good as functions of whole matrices, and exact where the
+# numbers are exact.
 _FEW = 3
 
 
 def plainly(m: Any, x: Matrix) -> Matrix:
-    """The values of scalars without their history."""
+    """Return the values of scalars without their history."""
     return np.array([m.plain(v) for v in x.ravel()], dtype=object).reshape(x.shape)
 
 
@@ -39,17 +38,18 @@ def with_values(m: Any, x: Matrix, values: Matrix) -> Matrix:
 
 
 def largest(m: Any, x: Matrix) -> Any:
-    """The size of the largest entry; NaN if one is not finite."""
+    """Return the size of the largest entry, or NaN if an entry is not finite."""
     sizes = [abs(v) for v in plainly(m, x).ravel()]
     return max(sizes, default=m.m.zero) if all(m.m.isfinite(v) for v in sizes) else m.m.nan
 
 
-_DIGITS_LEFT = 40  # of the working precision, to rounding in many steps
+_DIGITS_LEFT = 40  # digits of the working precision that are left to rounding in many steps
 
 
 def rounding(m: Any, size: Any) -> Any:
-    """Return what numbers of a size may differ by, and be equal for all that a program's precision
-    can tell.
+    """Return the difference up to which numbers of a size count as equal.
+
+    A program's precision cannot tell such numbers apart.
     """
     if m.splits:
         return size * m.m.mpf(10) ** (_DIGITS_LEFT - m.m.dps)
@@ -57,7 +57,7 @@ def rounding(m: Any, size: Any) -> Any:
 
 
 def whole(m: Any, name: str, x: Matrix) -> tuple[Matrix, ...]:
-    """A function of a whole matrix that is the end of an iteration.
+    """Compute a function of a whole matrix that is the end of an iteration.
 
     Raises ArithmeticError where scalars are expressions.
     """
@@ -68,7 +68,7 @@ def whole(m: Any, name: str, x: Matrix) -> tuple[Matrix, ...]:
 
 
 def without_derivative(m: Any, x: Any) -> Any:
-    """A zero that depends on x, and has no derivative."""
+    """Return a zero that depends on x and has no derivative."""
     return m.sqrt(x - m.plain(x))
 
 
@@ -80,7 +80,7 @@ def without_derivatives(m: Any, x: Matrix, source: Matrix) -> Matrix:
 
 
 def quotient(m: Any, x: Any, y: Any) -> Any:
-    """x / y; infinite or NaN for a division by zero."""
+    """Return x / y, which is infinite or NaN for a division by zero."""
     try:
         return x / y
     except ZeroDivisionError:
@@ -88,7 +88,10 @@ def quotient(m: Any, x: Any, y: Any) -> Any:
 
 
 def determinant(m: Any, x: Matrix) -> Any:
-    """The determinant without a division: by minors of the last rows, of more and more of them."""
+    """Compute the determinant without a division.
+
+    It is computed by minors of the last rows, with one row more at each step.
+    """
     n = len(x)
     if n > _FEW and (found := m.of_matrices("determinant", x)) is not None:
         return found[0][()]
@@ -104,7 +107,10 @@ def determinant(m: Any, x: Matrix) -> Any:
 
 
 def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
-    """The solution of x @ z = rhs by factors of x and substitution."""
+    """Return the solution of x @ z = rhs by factors of x and substitution.
+
+    Raises EvaluationError for a singular matrix.
+    """
     if len(x) > _FEW and (found := m.of_matrices("solution", x, rhs)) is not None:
         solution: Matrix = found[0]
         return solution
@@ -116,8 +122,9 @@ def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
 
 
 def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
-    """The factors L and U in one matrix, the order of its rows, by the largest entry of each
-    column, and the exchanges, from 1.
+    """Return the factors L and U in one matrix, the order of its rows, and the exchanges.
+
+    The rows are ordered by the largest entry of each column. Exchanges are counted from 1.
     """
     x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
     for k in range(min(x.shape)):
@@ -132,8 +139,9 @@ def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
 
 
 def complete_basis(m: Any, basis: Matrix, others: Matrix) -> Matrix:
-    """A library's vectors, to full precision orthogonal to a basis and to each other: columns
-    without a history.
+    """Return a library's vectors, made orthogonal to a basis and to each other.
+
+    They are orthogonal to full precision. The columns have no history.
     """
     found = plainly(m, basis)
     for candidate in others.T:
@@ -146,7 +154,7 @@ def complete_basis(m: Any, basis: Matrix, others: Matrix) -> Matrix:
 
 
 def exponential(m: Any, x: Matrix) -> Matrix:
-    """The matrix exponential."""
+    """Compute the matrix exponential."""
     if m.m.isnan(largest(m, x)):
         nothing: Matrix = x * m.nan
         return nothing
@@ -157,8 +165,9 @@ def exponential(m: Any, x: Matrix) -> Matrix:
 
 
 def _clusters(m: Any, values: Any) -> list[list[int]]:
-    """The places of values in ascending order, those together that are equal to the program's
-    precision.
+    """Return the places of values in ascending order of the values, in groups.
+
+    Values that are equal to the program's precision form one group.
     """
     plain = [m.plain(v) for v in values]
     close = rounding(m, max(map(abs, plain), default=0))
@@ -202,7 +211,7 @@ def symmetric_eigen(
     clusters = _clusters(m, m.map(sizes, values))
     _turn(m, clusters, like, v)
     for places in clusters:
-        # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
+        # Equal values are v @ x @ v for constant vectors, which have no derivatives.
         if len(places) > 1:
             m.note_approximation("eigh")
             m.tied("eigh", x.ravel().tolist())
@@ -213,11 +222,11 @@ def symmetric_eigen(
 
 
 def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """U (of no meaning for values of 0), singular values in descending order, and V turned towards
-    others.
+    """Return U, singular values in descending order, and V turned towards ``like``.
 
-    They are those of x.T @ x, there being no more columns than rows. What is zero to the precision
-    of m becomes a square root of zero, which has no derivative.
+    U has no meaning for values of 0. They are those of x.T @ x, since there are no more columns
+    than rows. A value that is zero to the precision of m becomes a square root of zero, which has
+    no derivative.
     """
     tiny = largest(m, x) ** 2 * m.m.mpf(10) ** (GUARD - m.m.dps)
 
@@ -244,7 +253,7 @@ def _same(*shapes: Any, **_: Any) -> Any:
 
 
 def substitute(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
-    """The z with x @ z = y, row by row."""
+    """Solve x @ z = y for z, row by row."""
     found, n = y.copy(), len(y)
     for i in range(n - 1, -1, -1) if upper else range(n):
         known = slice(i + 1, n) if upper else slice(0, i)
@@ -269,7 +278,10 @@ def solve(m: Any, x: Any, y: Any) -> Any:
 
 
 def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """The factors of a matrix, without derivatives where no entry is left to divide by."""
+    """Return the factors of a matrix.
+
+    They have no derivatives where no entry is left to divide by.
+    """
     factors, order, _ = doolittle(m, x)
     n, columns = x.shape
     tiny = rounding(m, largest(m, x))
@@ -303,7 +315,10 @@ def permutation(m: Any, pivots: Any, n: int) -> Any:
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
-    """The factor of a symmetric matrix, row by row (Cholesky-Banachiewicz)."""
+    """Compute the factor of a symmetric matrix, row by row (Cholesky-Banachiewicz).
+
+    Raises EvaluationError if the matrix is not positive definite.
+    """
     n, x = len(x), symmetric(m, x, upper)
     out = np.full((n, n), m.zero, dtype=object)
     for i in range(n):
@@ -320,10 +335,9 @@ cholesky = over_batches(_cholesky, _same)
 
 
 def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
-    """Orthonormal columns Q and upper triangular R with x = Q @ R, by the method of Gram and
-    Schmidt, signs as LAPACK has them.
+    """Compute orthonormal columns Q and upper triangular R with x = Q @ R, by Gram and Schmidt.
 
-    Where a column depends on those before it, there are none.
+    The signs are LAPACK's. Raises EvaluationError where a column depends on those before it.
     """
     signs = np.linalg.qr(floats(m, x))[1]
     columns = x.shape[1]
@@ -370,8 +384,9 @@ def _svd(m: Any, x: Matrix, full_matrices: bool) -> tuple[Matrix, Matrix, Matrix
 
 
 def _tall_svd(m: Any, x: Matrix, u: Matrix, v: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """The square U, the singular values and V of a matrix with no more columns than rows, turned
-    like a library's.
+    """Return the square U, the singular values, and V, turned like a library's.
+
+    The matrix has no more columns than rows.
     """
     left, sizes, right = singular_values(m, x, v)
     rank = sum(m.plain(s) != 0 for s in sizes)
@@ -405,8 +420,9 @@ pinv = over_batches(_pinv, lambda x, **_: x[::-1])
 
 
 def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
-    """Return the pseudoinverse of the matrix of fixed rank that is nearest to first order: x @ v @
-    inv(u.T @ x @ v) @ u.T @ x.
+    """Return the pseudoinverse of the nearest matrix of fixed rank, to first order.
+
+    That matrix is x @ v @ inv(u.T @ x @ v) @ u.T @ x.
     """
     _, rough, like = np.linalg.svd(floats(m, x), full_matrices=False)
     if x.size and rough[-1] > max(

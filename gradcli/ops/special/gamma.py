@@ -1,5 +1,6 @@
-"""Gamma functions, the logistic function, sums of exponentials; and counting, continued to real
-numbers.
+"""Gamma functions, the logistic function, sums of exponentials, and counting.
+
+Functions that count are continued to real numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from gradcli.ops.registry import (
 )
 from gradcli.ops.text import number_in_c
 
-# beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
+# Below this, SciPy and mpmath add up a term for each pole on the way, which may never end.
 _FAR = -100.0
 
 
@@ -48,7 +49,7 @@ def _polygamma(x: Any, n: int) -> Any:
 
 
 def _cotangent_slope(x: Any, n: int) -> Any:
-    """The n-th derivative of pi*cot(pi*x), which the reflection formula has."""
+    """Return the n-th derivative of pi*cot(pi*x), which the reflection formula contains."""
     from mpmath import cot, diff, mp, workprec
 
     def at(x: float) -> float:
@@ -116,7 +117,7 @@ lgamma = elementwise(
     domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
-    rounding=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's, beside zeros
+    rounding=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's error next to zeros
     carries=(-math.inf, 0.0, 1.4616321449683622),
 )
 
@@ -143,14 +144,15 @@ def sigmoid(x: Any) -> Any:
     return 1 / (1 + exp(-x))
 
 
-# Functions whose derivative code commonly takes from the result, where digits of it cancel: 1 - y*y
-# of y = tanh(x).
+# Functions whose derivative is commonly computed from the result, where its digits cancel: 1 - y*y
+# for y = tanh(x).
 BY_RESULT = (expm1, tanh, sigmoid)
 
 
 def _larger(m: Any, x: Any, y: Any) -> Any:
-    """The larger of two numbers; where enclosures leave it open which it is, a number that holds
-    both.
+    """Return the larger of two numbers.
+
+    Where enclosures leave open which one is larger, it is a number that contains both.
     """
     return getattr(m, "maximum", max)(x, y)
 
@@ -235,14 +237,15 @@ declare("""
 
 
 def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
-    """A function that sympy does not have, or has no limits of: its derivative by the last
-    argument, and by those before one order more.
+    """Define a function for sympy that sympy does not have, or has no limits of.
 
-    The static parameters are these orders, which are 0 where there are none.
+    Its derivative by the last argument is given. The derivative by each argument before it is the
+    function with one order more. The static parameters are these orders, which are 0 where there
+    are none.
 
-    slope    ``slope(s, function, values, orders)``: the derivative by the last argument; one for each
-             argument, where none is an order more
-    formula  what sympy has in its place but at some points: ``formula(x, n)``
+    - ``slope``: ``slope(s, function, values, orders)`` is the derivative by the last argument;
+      there is one for each argument where none of them has an order
+    - ``formula``: ``formula(x, n)`` is sympy's expression for the function, except at some points
     """
 
     def symbolic(s: Any, *arguments: Any, **static: int) -> Any:
@@ -280,9 +283,7 @@ def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
 
 
 def next_order(factor: Any = 1) -> Any:
-    """Return the slope of a function whose derivative is that of the next order, but for a
-    factor.
-    """
+    """Return the slope of a function whose derivative is the next order, times a factor."""
     return lambda s, function, values, orders: factor * function(*values, orders[0] + 1)
 
 
@@ -290,7 +291,7 @@ def next_order(factor: Any = 1) -> Any:
 
 
 def _cancellation(m: Any, x: Any) -> Any:
-    """The rounding of logarithms of gamma functions up to x, which SciPy takes from each other."""
+    """Bound the rounding of logarithms of gamma functions up to x, which SciPy subtracts."""
     return 40 + 8 * (m.abs(x) + 2) * m.log(m.abs(x) + 2)
 
 
@@ -363,7 +364,7 @@ def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
     first, far = np.equal(q, 1), np.greater(x, 1)
-    finite = np.minimum(x, 1e10)  # SciPy has no limits at infinity, nor NaN for negative q
+    finite = np.minimum(x, 1e10)  # SciPy gives no limits at infinity, and no NaN for negative q
     found = np.where(first, special.zeta(x), special.zeta(finite, np.where(q > 0, q, np.nan)))
     return (
         found
@@ -373,8 +374,9 @@ def _zeta(x: Any, q: Any) -> Any:
 
 
 def _zeta_slope(x: Any, q: Any, n: int) -> Any:
-    """Entry by entry by mpmath, at as many digits as a result has zeros before it: SciPy has none
-    of these.
+    """Return the slopes entry by entry, by mpmath, because SciPy has none of these.
+
+    The digits are as many as a result has zeros before it.
     """
     from mpmath import ldexp, workprec, zeta
 
@@ -383,7 +385,8 @@ def _zeta_slope(x: Any, q: Any, n: int) -> Any:
             return math.nan
         zeros = max(0, (x if x > 0 else 1) * math.log2(q))
         with workprec(100 + int(min(1200, zeros))):
-            # below 0 mpmath goes down from an integer by ones, but not from beside it
+            # For x < 0, mpmath counts down by ones from an integer q, but not from a number next to
+            # it.
             return float(zeta(x, q + ldexp(1, -90) if x < 0 and q > 1e3 else q, n))
 
     return np.vectorize(at, otypes=[np.result_type(x, q, np.float32)])(x, q)[()]
@@ -398,10 +401,10 @@ def _zeta_rounds(m: Any, out: Any, x: Any, q: Any) -> Any:
 def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
     if not q > 0:
         return m.nan
-    beside = m.ldexp(1, -m.prec - 10) if x < 0 and q > 1e3 else 0  # an integer takes q steps there
+    beside = m.ldexp(1, -m.prec - 10) if x < 0 and q > 1e3 else 0  # an integer takes mpmath q steps
     with m.workprec(
         m.prec + 20 + int(min(1200, max(0, (x if x > 0 else 1) * m.mag(q))))
-    ):  # mpmath's is accurate beside 1, not beside its result
+    ):  # mpmath's error is small relative to 1, not to its result
         value = m.zeta(x, q + beside, n)
     return +value
 

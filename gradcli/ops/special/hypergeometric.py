@@ -16,26 +16,29 @@ from gradcli.ops.special.gamma import in_sympy, next_order
 from gradcli.ops.text import ATOM, SUM, TERM, Piece
 
 _FAR = 1e18
-_SIZES = (30, 4)  # of parameters of which SciPy keeps its digits, if they are halves
-_LARGEST = 100  # of parameters, above which sums do not end
+_SIZES = (30, 4)  # largest half-integer parameters for which SciPy is accurate: 1F1, 2F1
+_LARGEST = 100  # size of parameters above which sums do not end
 
 
 def _factor(above: Any, below: Any, n: int) -> Any:
-    """The n-th derivative over the function of parameters that are larger by n."""
+    """Return the n-th derivative divided by the function whose parameters are larger by n."""
     return math.prod(a + k for a in above for k in range(n)) / math.prod(
         below[0] + k for k in range(n)
     )
 
 
 def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float], n: int = 0) -> Any:
-    """The n-th derivative: SciPy's function of parameters that are larger by n, or mpmath's."""
+    """Return the n-th derivative.
+
+    It is SciPy's function, or mpmath's, with parameters that are larger by n.
+    """
     from scipy import special
 
     if n:
         factor = _factor(above, below, n)
         larger = tuple(a + n for a in above)
         return factor * _hypergeometric(x, larger, (below[0] + n,)) if factor else 0.0 * x
-    # small halves, or where it adds up positive terms
+    # SciPy is accurate for small half-integers, and where it adds up positive terms.
     gauss, parameters = len(above) == 2, (*above, *below)
     if all(0 < p <= _SIZES[gauss] and p % 0.5 == 0 for p in parameters):
         low, high = (-800.0, 1.0) if gauss else (-_FAR, 1000.0)
@@ -49,12 +52,13 @@ def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float], n: in
 
 
 def _by_mpmath(x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
-    """Entry by entry: where parameters are no small halves, SciPy may have no right digit, or never
-    end.
+    """Compute the values entry by entry with mpmath.
+
+    Where parameters are no small halves, SciPy may have no right digit, or never end.
     """
     from mpmath import hyper, libmp, workprec
 
-    never = len(above) == 2 and all(a > 0 or a % 1 for a in above)  # beyond 1
+    never = len(above) == 2 and all(a > 0 or a % 1 for a in above)  # no value beyond 1
 
     def at(x: float) -> float:
         if not math.isfinite(x) or (x > 1 and never):
@@ -125,7 +129,11 @@ def exprel(x: Any) -> Any:
 
 
 def _given(name: str, **parameters: Any) -> tuple[float, ...]:
-    """The parameters as floats; refused, where they are none or the function has none of them."""
+    """Return the parameters as floats.
+
+    Raises ArgumentError for a parameter that is not a number or is too large, and for a pole of the
+    function.
+    """
     for word, value in parameters.items():
         if not is_number(value) or not abs(value) <= _LARGEST:
             raise ArgumentError(
@@ -173,9 +181,9 @@ spence = elementwise(
 def _spherical(x: Any, n: int) -> Any:
     from scipy import special
 
-    if n > 20 * _LARGEST:  # derivatives take higher ones
+    if n > 20 * _LARGEST:  # derivatives need higher orders than users may ask for
         raise ArgumentError(f"spherical_jn: the order must be at most {10 * _LARGEST}")
-    first = np.asarray(x) ** n / float(special.factorial2(2 * n + 1))  # term of the series
+    first = np.asarray(x) ** n / float(special.factorial2(2 * n + 1))  # first term of the series
     return np.where(np.less(np.abs(x), 1e-8), first, special.spherical_jn(n, x))[()]
 
 

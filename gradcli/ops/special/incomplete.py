@@ -1,5 +1,6 @@
-"""Error functions, and incomplete gamma and beta functions with their derivatives by all
-parameters.
+"""Error functions, and incomplete gamma and beta functions.
+
+They have derivatives by all parameters.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ erfinv = elementwise(
 
 
 def _faddeeva(x: Any, y: Any, n: int, imaginary: int) -> Any:
-    """A part of a derivative of exp(-z**2)*erfc(-i*z), by recurrence."""
+    """Return a part of a derivative of exp(-z**2)*erfc(-i*z), by recurrence."""
     from scipy import special
 
     z = np.add(x, 1j * np.asarray(y))
@@ -80,7 +81,7 @@ def _faddeeva(x: Any, y: Any, n: int, imaginary: int) -> Any:
 
 def _faddeeva_reference(m: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
     """Tricomi's function (DLMF 7.11, 7.18), left of 0, where its branch is the right one."""
-    if not hasattr(m, "quad"):  # balls
+    if not hasattr(m, "quad"):  # a context of balls
         return m.faddeeva(x, y, n, imaginary)
     if y < 0:
         return m.nan
@@ -108,7 +109,10 @@ def _faddeeva_in_numpy(shapes: Any, n: int, imaginary: int) -> str:
 
 
 def _faddeeva_rounds(m: Any, out: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
-    """A part has the error of the whole, which the recurrence takes further for each derivative."""
+    """Bound the rounding of a part, which has the error of the whole.
+
+    The recurrence carries this error further for each derivative.
+    """
     return 100 * math.factorial(n + 1) * (m.abs(x) + m.abs(y) + 1.0) ** (n - 1)
 
 
@@ -143,7 +147,7 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 
 
 def _ndtr(x: Any) -> Any:
-    # SciPy's loses digits in the tail, as the square of a rounded x/sqrt(2)
+    # SciPy loses digits in the tail, where it squares a rounded x/sqrt(2).
     from scipy import special
 
     tail = exp_square(x, c=-0.5) * special.erfcx(np.maximum(-np.asarray(x), 0) / float(SQRT_2)) / 2
@@ -173,7 +177,7 @@ def ndtr(x: Any) -> Any:
 
 log_ndtr = elementwise(
     "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
-    # beyond 1 without the overflow of erfcx
+    # Beyond 1, this avoids the overflow of erfcx.
     lambda out, x: where(
         greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
     ),
@@ -245,8 +249,9 @@ _WEIGHTS = _STEP * _POINTS * (1 + np.exp(-_STEPS))
 
 
 def _integral(integrand: Function, scale: Any) -> Any:
-    """The integral from 0 to infinity by the double exponential rule, of what changes no faster
-    than in steps of the scale.
+    """Compute the integral from 0 to infinity by the double exponential rule.
+
+    The integrand must change no faster than in steps of the scale.
     """
     return scale * sum(
         weight * integrand(scale * point) for point, weight in zip(_POINTS, _WEIGHTS, strict=True)
@@ -274,7 +279,7 @@ def _gammainc(a: Any, x: Any) -> Any:
     low, high = np.where(far, 0.5 * a, x), np.where(far, x, a + 2)
     front, middle = lgamma(a), digamma(a)
 
-    def below(u: Any) -> Any:  # in place of the integrand's x stands low*exp(-u)
+    def below(u: Any) -> Any:  # low*exp(-u) replaces the variable of the integrand
         logarithm = np.log(low) - u
         return np.exp(a * logarithm - np.exp(logarithm) - front) * (logarithm - middle)
 
@@ -287,8 +292,10 @@ def _gammainc(a: Any, x: Any) -> Any:
 
 
 def _derivative_by_parameters(name: str, function: Any, orders: Any) -> Any:
-    """A derivative by parameters: by their series, where scalars have them, and by mpmath's
-    differences at as many digits as they take.
+    """Return a function that computes a derivative by parameters.
+
+    It uses their series where scalars have them, and otherwise mpmath's differences at as many
+    digits as they need.
     """
 
     def at(m: Any, *arguments: Any) -> Any:
@@ -301,7 +308,7 @@ def _derivative_by_parameters(name: str, function: Any, orders: Any) -> Any:
             return function(m, *parameters, x)
         lost = sum(
             count * abs(m.mag(value)) for count, value in zip(counts, parameters, strict=True)
-        )  # by steps as small as these
+        )  # bits lost to differences with steps as small as the parameters make them
         with m.workprec(m.prec + 40 + 2 * lost):
             value = m.diff(
                 lambda *where: function(m, *where, x),
@@ -315,8 +322,9 @@ def _derivative_by_parameters(name: str, function: Any, orders: Any) -> Any:
 
 
 def _regularized_gamma(sign: int) -> Function:
-    """The reference of P(a, x) (sign 1) or Q(a, x), and of its n-th derivative by a: by the smaller
-    of the two.
+    """Return the reference of P(a, x) (sign 1) or Q(a, x), and of its n-th derivative by a.
+
+    It is computed from the smaller of P and Q.
     """
 
     def reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
@@ -377,10 +385,10 @@ gammaincc: Op = elementwise(
 
 
 def _below(a: Any, b: Any, x: Any, by: int) -> Any:
-    """The derivative of the incomplete beta function where x is below its mean."""
+    """Return the derivative of the incomplete beta function where x is below its mean."""
     front, middle = betaln(a, b), digamma(a + b) - digamma(b if by else a)
 
-    def integrand(u: Any) -> Any:  # in place of the integrand's x stands x*exp(-u)
+    def integrand(u: Any) -> Any:  # x*exp(-u) replaces the variable of the integrand
         logarithm, rest = np.log(x) - u, np.log(1 - x - x * np.expm1(-u))
         return np.exp(a * logarithm + (b - 1) * rest - front) * (
             (rest if by else logarithm) + middle
@@ -409,8 +417,9 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
         return m.zero if n or k or not x else m.one
 
     def below(a: Any, b: Any, x: Any) -> Any:
-        """Sum the hypergeometric series whose terms are all positive: mpmath's own function fails
-        where b is a whole number.
+        """Sum the hypergeometric series whose terms are all positive.
+
+        mpmath's own function fails where b is a whole number.
         """
         return m.power(x, a) * m.power(1 - x, b) / (a * m.beta(a, b)) * m.hyp2f1(a + b, 1, a + 1, x)
 

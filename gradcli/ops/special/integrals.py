@@ -1,5 +1,7 @@
-"""Further functions of scipy.special: transformations, robust losses, polynomials, integrals that
-have names, Bessel functions.
+"""Further functions of scipy.special.
+
+These are transformations, robust losses, polynomials, integrals that have names, and Bessel
+functions.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def ellipe(m: Any) -> Any:
     return hypergeometric(m, above=(-0.5, 0.5), below=(1.0,)) * PI / 2
 
 
-# Made of others
+# Functions made of others
 
 
 @function(domain="x > 0 and y > 0")
@@ -283,8 +285,9 @@ def sinc(x: Any) -> Any:
 
 
 def _integral(name: str, family: str, place: int, partial: Any, doc: str, **record: Any) -> Op:
-    """A trigonometric or hyperbolic integral: SciPy has two at once, of which the second one is of
-    positive numbers.
+    """Return a trigonometric or hyperbolic integral.
+
+    SciPy computes two at once; the second one is for positive numbers.
     """
     both = OfSciPy(family)
     return elementwise(
@@ -411,8 +414,10 @@ def _falling(op: Op, x: Any, v: float) -> Any:
 
 
 def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
-    """The rounding of functions that oscillate: beside zeros that of the phase, which is relative
-    to x, times the amplitude.
+    """Bound the rounding of functions that oscillate.
+
+    Near zeros of the function it is the rounding of the phase, which is relative to x, times the
+    amplitude.
     """
     return 1500 * m.abs(out) + m.where(m.greater(m.abs(x), abs(v)), 4 * m.sqrt(m.abs(x)), 0.0)
 
@@ -520,7 +525,7 @@ declare("""
 # -- Airy's functions and Fresnel's integrals, which oscillate ever faster ------------------------
 
 
-_LEFT, _RIGHT = -1e5, 103.0  # between which SciPy has values of Airy's functions
+_LEFT, _RIGHT = -1e5, 103.0  # SciPy has values of Airy functions between these
 
 
 def _airy(x: Any, n: int, second: int) -> Any:

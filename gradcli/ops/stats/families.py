@@ -1,6 +1,8 @@
-"""Families of distributions, declared in standard form: from it their functions follow, with
-SciPy's loc and scale; PyTorch's names and parameters of these, distributions of vectors and of
-labels, and the divergences between two of a family.
+"""Families of distributions.
+
+They are declared in standard form, from which their functions follow, with SciPy's loc and scale.
+PyTorch's names and parameters for them, distributions of vectors and of labels, and the divergences
+between two distributions of a family are here, too.
 """
 
 from __future__ import annotations
@@ -75,9 +77,9 @@ from gradcli.ops.special.integrals import i0e, i1e
 
 MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
-_MOMENTS = ("mean", "entropy", "probs", "logits")  # which take no x
+_MOMENTS = ("mean", "entropy", "probs", "logits")  # functions that take no x
 _QUANTILES = ("ppf", "icdf")
-# below and above the support
+# The values below and above the support.
 _ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}
 _MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
 _FOLLOWS: dict[str, tuple[str, Function]] = {
@@ -127,13 +129,16 @@ def declare_family(
 
 
 class Family:
-    """A family of distributions in standard form: functions of x and the shapes, or numbers; those
-    that are missing follow from others.
+    """Family of distributions in standard form.
 
-    shapes      names of the shapes
-    low, high   the ends of the support, numbers or functions of the shapes; None for infinity
-    valid       whether shapes are those of a distribution; None if all have to be positive
-    symmetric   whether the distribution is that of -x, around 0
+    It consists of functions of x and the shapes, or numbers; those that are missing follow from
+    others.
+
+    - ``shapes``: names of the shapes
+    - ``low``, ``high``: the ends of the support, numbers or functions of the shapes; None for
+      infinity
+    - ``valid``: whether shapes are those of a distribution; None if all have to be positive
+    - ``symmetric``: whether the distribution is that of -x, around 0
     """
 
     def __init__(
@@ -175,7 +180,7 @@ class Family:
             mirrored = self._formula(_MIRRORED[name])
             return lambda z, *shapes: mirrored(-z, *shapes)
         source, after = _FOLLOWS.get(name) or (f"log{name}", exp)
-        # a tail, of the other one's logarithm
+        # A tail follows from the logarithm of the other tail.
         if name not in _FOLLOWS and source not in self._functions:
             source, after = f"log{_MIRRORED[name]}", lambda logarithm: -expm1(logarithm)
         start = self._formula(source)
@@ -193,7 +198,7 @@ class Family:
             if of_numbers
             else self._density
         )
-        # that the scale is none: by its logarithm
+        # Here the logarithm of the scale itself reveals an invalid one.
         tells = name == "logpdf" and self._low is None and self._high is None
 
         def body(*operands: Any) -> Any:
@@ -220,7 +225,7 @@ class Family:
         low, high = self._support(shapes)
         outside = [] if low is None else [less(z, low)]
         outside += [] if high is None else [greater(z, high)]
-        # k is whole, but not so what is left of it after loc
+        # k is a whole number, but k - loc need not be one.
         if self._discrete and loc is not None:
             outside += [logical_not(equal(floor(z), z))]
         value, logarithmic = formula(z, *shapes), name.startswith("log")
@@ -258,7 +263,7 @@ class Family:
             return affine(value, scale, loc)
         if scale is not None:
             value = value + log(scale)
-        return value if loc is None else value + 0 * loc  # which has a shape
+        return value if loc is None else value + 0 * loc  # gives it the shape of loc
 
 
 def _standardize(x: Any, loc: Any, scale: Any) -> Any:
@@ -327,15 +332,16 @@ Family("gamma", "a", {
 }, 0)
 Family("beta", "a b", {
     "logpdf": lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b), "cdf": lambda z, a, b: betainc(a, b, z),
-    # beside 0 the distance to 1 has no digits of z left
+    # Near 0, the distance to 1 has no digits of z left.
     "sf": lambda z, a, b: where(less(betainc(a, b, z), 0.5), 1 - betainc(a, b, z), betainc(b, a, 1 - z)), "mean": lambda a, b: a / (a + b),
     "entropy": lambda a, b: betaln(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * digamma(a + b),
 }, 0, 1)
 
 
 def _student_below(z: Any, df: Any) -> Any:
-    """Half of the incomplete beta function of df/(df + z**2), which is the tail on the side
-    of z.
+    """Return the distribution function of Student's t.
+
+    Half of the incomplete beta function of df/(df + z**2) is the tail on the side of z.
     """
     tail = betainc(df / 2, 0.5, df / (df + square(z))) / 2
     return where(less(z, 0), tail, 1 - tail)
@@ -418,7 +424,7 @@ Family("invgamma", "a", {
 
 
 def _mass(a: Any, b: Any) -> Any:
-    """The probability between two points, from the tails on the side where they are."""
+    """Return the probability between two points, from the tails on their side."""
     return where(greater(a, 0), ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
 
 
@@ -494,8 +500,9 @@ _EPSILON = 2.0**-52
 
 
 def clamp_probabilities(probs: Any) -> Any:
-    """Probabilities as PyTorch's logarithms take them: away from 0 and 1 by a unit in the last
-    place.
+    """Limit probabilities as PyTorch does before it takes logarithms.
+
+    They stay away from 0 and 1 by a unit in the last place.
     """
     return clip(probs, _EPSILON, 1 - _EPSILON)
 
@@ -505,7 +512,7 @@ def _chance(probs: Any, logits: Any) -> Any:
 
 
 def _successes(x: Any, y: Any, probs: Any, logits: Any) -> Any:
-    """The logarithm of the probability of x successes and y failures in one order."""
+    """Return the logarithm of the probability of x successes and y failures in one order."""
     if probs is None:
         return -x * softplus(-logits) - y * softplus(logits)
     return xlogy(x, clamp_probabilities(probs)) + xlog1py(y, -clamp_probabilities(probs))
@@ -550,8 +557,9 @@ _declare("NegativeBinomial", "total_count, probs?, logits?", {
 
 
 def declare_divergence(name: str, parameters: str, body: Function) -> None:
-    """The divergence of two distributions of a family, the parameters of the second one marked by
-    other_.
+    """Declare the divergence of two distributions of a family.
+
+    The parameters of the second one are marked by ``other_``.
     """
     words = parameters.split()
     both = " ".join([*words, *(f"other_{word}" for word in words)])
@@ -607,7 +615,7 @@ ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto: distributions.
 
 
 def _factor(covariance: Any, precision: Any, triangle: Any) -> Any:
-    """The Cholesky factor of the covariance, however that was given."""
+    """Return the Cholesky factor of the covariance, however the covariance was given."""
     if triangle is not None:
         return triangle
     if precision is not None:
@@ -633,7 +641,7 @@ def _entropy(factor: Any) -> Any:
 
 
 def _matrix(cov: Any, n: int) -> Any:
-    """A covariance as SciPy takes it: a number, variances, or a matrix."""
+    """Return the covariance as a matrix, from a number, variances, or a matrix, as in SciPy."""
     if cov is None:
         return np.eye(n)
     return (
@@ -700,8 +708,9 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
 
 
 def _scipy_dirichlet(x: Any, alpha: Any) -> Any:
-    """SciPy has the shares along the first axis, and takes the last one as what is left where it is
-    missing.
+    """Compute SciPy's dirichlet, which has the shares along the first axis.
+
+    SciPy computes a missing last share from the others; here it raises ArgumentError.
     """
     if x.shape and x.shape[0] == alpha.shape[0] - 1:
         raise ArgumentError("dirichlet: give all shares: the last one is 1 less the others")

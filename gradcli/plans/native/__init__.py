@@ -1,3 +1,5 @@
-"""Native code: loops of plans as C, compiled by the machine's compiler, kept in the user's cache
-folder and loaded from there.
+"""Native code: loops of plans as C.
+
+The machine's compiler compiles it; the library is kept in the user's cache folder and loaded from
+there.
 """

@@ -34,8 +34,8 @@ from gradcli.storage.cache import NATIVE, digest
 
 Kind = Literal["gcc", "clang"]
 
-# None of these changes what is infinite, a NaN, the sign of a zero, or the order of sums. -O2 of
-# gcc 12 leaves loops of conversions alone.
+# None of these changes infinities, NaNs, the signs of zeros or the order of sums. At -O2, gcc 12
+# does not vectorize loops of conversions.
 _NEEDED = (
     "-O3",
     "-fno-math-errno",
@@ -45,7 +45,7 @@ _NEEDED = (
     "-fPIC",
     "-shared",
 )
-# Some would, also those that come from CC: gcc links code for them that turns tiny numbers into
+# These would, even if they come from CC: for some, gcc links code that turns tiny numbers into
 # zeros in the whole process.
 FORBIDDEN = frozenset({
     "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-ffinite-math-only", "-freciprocal-math",
@@ -54,8 +54,9 @@ FORBIDDEN = frozenset({
 
 
 def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return those for a compiler on this machine, beside the arguments that CC gives: the best
-    first, those that old ones know last.
+    """Return the lists of flags for a compiler on this machine, the best first.
+
+    The last list has only flags that old compilers know. ``given`` are the arguments in CC.
     """
     return [(*_NEEDED, *_processor(given), *_wide(kind)), _NEEDED]
 
@@ -85,17 +86,18 @@ def _processor(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _wide(kind: Kind) -> tuple[str, ...]:
-    """Vectors as wide as there are, which compilers avoid for some processors, and functions of
-    them by calls without a detour.
+    """Return the flags for the widest vectors there are, and for direct calls of functions on them.
+
+    Compilers avoid the widest vectors for some processors.
     """
     found = ["-fno-plt"]
     if kind == "gcc":
-        # the ends of loops by functions of the same vectors, as all entries (double.h)
+        # The ends of loops use functions of the same vectors as all other entries (double.h).
         found.append("--param=vect-epilogues-nomask=0")
     if _x86():
         found.append("-mprefer-vector-width=512")
     if kind == "clang" and _has_libmvec():
-        found.append("-fveclib=libmvec")  # where gcc has declarations (double.h)
+        found.append("-fveclib=libmvec")  # gcc has declarations instead (double.h)
     return tuple(found)
 
 
@@ -142,7 +144,7 @@ def run_compiler(
         ) from None
     with (
         started
-    ):  # one that an interrupt met before this line has nothing to read, and ends by itself
+    ):  # if an interrupt comes before this line, the compiler has no input and ends by itself
         try:
             said, _ = started.communicate(text, timeout=patience)
         except subprocess.TimeoutExpired:
@@ -159,13 +161,13 @@ def run_compiler(
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A private folder that is removed in any case. Raises UnusableError."""
+    """Make a private folder that is removed in any case; raise UnusableError if none can be made."""
     try:
         made = tempfile.mkdtemp(prefix=".gradcli.")
     except OSError as error:
         raise UnusableError(f"no temporary folder can be made: {error.strerror or error}") from None
-    # by hand: what tempfile has for this would also remove it at the end of a process that was
-    # forked meanwhile
+    # Done by hand: tempfile's own means would also remove the folder at the end of a process that
+    # was forked meanwhile.
     try:
         yield Path(made)
     finally:
@@ -180,26 +182,26 @@ def _end(started: subprocess.Popen[str]) -> None:
 
 
 _NAMES = ("cc", "gcc", "clang")
-_PATIENCE = 60  # seconds, for an answer without work
+_PATIENCE = 60  # seconds for an answer that takes no work
 _COMPILING = 600
-_FORMAT = "1"  # of keys
-# The least that is to be compiled and run. Where a compiler does not keep NaN, one is no longer
-# told from a number.
+_FORMAT = "1"  # format of keys
+# The smallest program to compile and run. Where a compiler does not preserve NaN, it cannot tell
+# NaN from a number.
 _PROBE = "#include <math.h>\nint gradcli_probe(double x) { return x != x && isnan(sqrt(x)); }\n"
 
 
 class Compiler(NamedTuple):
     """A compiler that works, and what it is told."""
 
-    command: tuple[str, ...]  # its path, and the arguments that CC has
+    command: tuple[str, ...]  # its path, and the arguments in CC
     kind: Kind
-    version: str  # as it says itself
+    version: str  # as the compiler reports it
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
 
 
 def find_compiler() -> Compiler | None:
-    """The machine's compiler; None where none works (`missing` says why)."""
+    """Return the machine's compiler, or None where none works (`missing` says why)."""
     compiler = _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
     return compiler if isinstance(compiler, Compiler) else None
 
@@ -234,7 +236,7 @@ def library(source: str) -> ctypes.CDLL:
 
 @cache
 def _find(said: str, path: str) -> Compiler | str:
-    """The compiler for what CC and PATH say, or why there is none."""
+    """Return the compiler that CC and PATH name, or the reason why there is none."""
     if os.name != "posix":
         return (
             "native code is compiled by gcc and clang on Linux, macOS and other systems of "
@@ -254,7 +256,7 @@ def _find(said: str, path: str) -> Compiler | str:
 
 
 def _try(name: str, arguments: list[str], path: str) -> Compiler:
-    """The compiler of that name. Raises UnusableError."""
+    """Return the compiler of that name; raise UnusableError if it does not work."""
     where = shutil.which(name, path=path)
     if where is None:
         raise UnusableError("not found")
@@ -263,14 +265,14 @@ def _try(name: str, arguments: list[str], path: str) -> Compiler:
         raise UnusableError(f"{refused[0]} changes what numbers are")
     if sys.platform == "darwin" and where.startswith(
         "/usr/bin/"
-    ):  # where no tools are installed, what stands there would open a window
+    ):  # without installed tools, the program there would open a window
         run_compiler(["/usr/bin/xcode-select", "-p"], patience=_PATIENCE)
     command = (os.path.abspath(where), *arguments)
     version = run_compiler([*command, "--version"], patience=_PATIENCE)
     kind = _kind(version)
     *better, last = flags(kind, arguments)
     for those in better:
-        with suppress(UnusableError):  # it is too old for some of them
+        with suppress(UnusableError):  # the compiler may be too old for some of them
             return _prove(command, kind, version, those)
     return _prove(command, kind, version, last)
 
@@ -290,7 +292,7 @@ def _kind(version: str) -> Kind:
 
 
 def _prove(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str, ...]) -> Compiler:
-    """A compiler with flags, if it works with them. Raises UnusableError."""
+    """Return a compiler with flags; raise UnusableError if it does not work with them."""
     compiler = Compiler(command, kind, version.partition("\n")[0].strip(), those, libraries())
     if _library(compiler, _PROBE).gradcli_probe(ctypes.c_double(float("nan"))) != 1:
         raise UnusableError("it takes NaN for a number")
@@ -309,20 +311,20 @@ def _advice() -> str:
 
 _loaded: dict[str, ctypes.CDLL] = {}
 _failed: dict[str, str] = {}
-_locks: dict[str, Lock] = {}  # of what is being compiled
+_locks: dict[str, Lock] = {}  # locks of libraries that are being compiled
 if hasattr(os, "register_at_fork"):
-    # threads do not live on in a forked process, but what they hold would
+    # Threads do not survive a fork, but the locks that they hold would.
     os.register_at_fork(after_in_child=_locks.clear)
 
 
 def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
-    """The library of a source, loaded once in a process.
+    """Return the library of a source, loaded once in a process.
 
     Raises UnusableError, each time in the same words.
     """
     key = f"{compiler.kind}-{digest(repr((_FORMAT, _system(), compiler, source)).encode())}"
     if key not in _loaded:
-        with _locks.setdefault(key, Lock()):  # another thread may be at it
+        with _locks.setdefault(key, Lock()):  # another thread may be compiling it
             if key in _failed:
                 raise UnusableError(_failed[key])
             if key not in _loaded:
@@ -336,8 +338,9 @@ def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
 
 @cache
 def _system() -> tuple[str, ...]:
-    """Return what a library needs, beside the processor, to be loaded: homes may be shared by
-    machines that differ.
+    """Return the properties of the system that a library needs to be loaded.
+
+    The processor is not among them. Machines that differ may share a home folder.
     """
     return platform.system(), platform.machine(), *platform.libc_ver()
 
@@ -351,8 +354,10 @@ def _load_kept(key: str) -> ctypes.CDLL | None:
 
 
 def _compile(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
-    """Compile and load: from the cache, where there is one, since temporary folders may be mounted
-    so that nothing runs from there.
+    """Compile a source and load its library.
+
+    It is loaded from the cache, where there is one, since a temporary folder may be mounted such
+    that nothing runs from there.
     """
     with _folder() as place:
         made = place / "made.so"
@@ -373,6 +378,6 @@ def _compile(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
             with suppress(OSError):
                 if kept is not None:
                     return ctypes.CDLL(os.path.abspath(kept))
-            return ctypes.CDLL(str(made))  # a file that is loaded may be removed
+            return ctypes.CDLL(str(made))  # a loaded file may be removed
         except OSError as error:
             raise UnusableError(f"what it made cannot be loaded: {error}") from None

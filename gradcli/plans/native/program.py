@@ -28,7 +28,7 @@ from gradcli.plans.threads import run_chunks
 _SHUFFLED = (2, 4)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
-# a value: of an item at places, or of an entry of an array
+# The key of a value: an item at places, or an entry of an array.
 Key = tuple[Item, tuple[int, ...]] | str
 
 
@@ -91,8 +91,9 @@ class Body:
         return "j" if axis is self.layout.lane else self.loop_names[axis]
 
     def offset(self, parts: Axes, slot: Slot) -> str:
-        """Return where an entry lies in an array, row by row; the outer axis is as long as the call
-        says.
+        """Return the offset of an entry in an array, row by row.
+
+        The outer axis is as long as the call says.
         """
         terms: list[str] = []
         stride, times_n = 1, False
@@ -108,15 +109,15 @@ class Body:
                     terms.append("*".join(factors))
             if part is self.nest.outer:
                 times_n = True
-            elif part is not None:  # which also stands for an axis that the next one has taken in
+            elif part is not None:  # None also stands for an axis merged into the next one
                 stride *= part.extent
         return " + ".join(reversed(terms)) or "0"
 
     def _stride(self, part: Axis, stride: int) -> str:
-        """A distance in memory.
+        """Return a distance in memory.
 
-        That of neighbours in a lane is no constant where compilers have no shuffles for it: they
-        would rather have no vectors at all than take together entries that are so far apart.
+        The distance of neighbours in a lane is no constant where compilers have no shuffles for it:
+        they would rather use no vectors at all than collect entries that are so far apart.
         """
         if part is not self.layout.lane or stride in _SHUFFLED:
             return str(stride)
@@ -139,7 +140,7 @@ class Body:
     # -- values ------------------------------------------------------------------------------------
 
     def value(self, item: Item, slot: Slot) -> str:
-        """An item's value in the loops that are open: a name or a number."""
+        """Return an item's value in the loops that are open: a name or a number."""
         if item.what == "number":
             assert item.node is not None
             return (
@@ -206,10 +207,10 @@ class Sum:
         self.folds_lane = lane in item.over
         self.rest = [
             axis for axis in body.looped_axes(item.over) if axis is not lane
-        ]  # loops around the lane that it sums up
+        ]  # axes that are summed by loops around the lane
         self.is_number = not body.looped_axes(item.axes) and (self.is_total or not body.is_blocked)
         self.slots = list(body.slots(item.axes))
-        self.sums: list[str] = []  # of a block of slices, or of a slice, for each slot
+        self.sums: list[str] = []  # names of the sums of a block or one slice, for each slot
         self.lanes: list[str] = []
         self.nans: list[str] = []
 
@@ -314,7 +315,7 @@ class Sum:
 
 
 _TYPES = {FLOAT: "real", BOOL: "unsigned char"}
-_ENTRY = 8  # bytes, at most
+_ENTRY = 8  # most bytes of one entry
 _PARAMETERS = "void *const *a, long long n, long long begin, long long end, long long chunk"
 
 
@@ -325,7 +326,7 @@ class NestWriter(Body):
         super().__init__(nest)
         self.function = name
         self.checks_inside = False  # whether the loop over a lane adds up what it stores
-        self.has_memory = False  # for what is kept of a slice
+        self.has_memory = False  # whether there is memory for what is kept of a slice
 
     def text(self) -> str:
         self._head()
@@ -401,8 +402,9 @@ class NestWriter(Body):
             self.add(f"{kind} *restrict const {name} = ({kind} *)(memory + {begin});")
 
     def _compute(self, item: Item) -> None:
-        """The values of an item that no loop sums up, for every place along axes that are written
-        out.
+        """Write the values of an item that no loop sums up.
+
+        There is one for every place along axes that are written out.
         """
         for slot in self.slots(item.axes):
             key = self.key(item, slot)
@@ -494,17 +496,18 @@ def _pragma(clauses: Sequence[tuple[str, str]]) -> str:
 
 
 def c_type(kind: str) -> str:
-    """The type of entries of arrays of a kind."""
+    """Return the C type of entries of arrays of a kind."""
     return _TYPES.get(kind, "long long")
 
 
 # -- Calling nests that are compiled, chunk by chunk, on several threads -------------------------
 
 
-# of slices: each has totals of its own, which are added up in order, however many threads there are
+# The most chunks of slices. Each has totals of its own, which are added up in order, however many
+# threads there are.
 _CHUNKS = 64
-_SHARE = 8  # of its totals' entries, a nest has so many times more, unless there is one chunk alone
-_WORTH = 1 << 16  # entries times operations, for which it pays to wake a thread
+_SHARE = 8  # a nest has this many times the entries of all its totals, unless it has only one chunk
+_WORTH = 1 << 16  # entries times operations from which it pays to wake a thread
 
 
 class CompiledNest:
@@ -533,12 +536,15 @@ class CompiledNest:
     def __call__(
         self, inputs: Sequence[Any], outputs: Sequence[np.ndarray], checks: list[Any]
     ) -> list[Any]:
-        """The totals. Results are stored in ``outputs``; sums of them are added to ``checks``."""
+        """Run the nest, and return the totals.
+
+        Results are stored in ``outputs``; sums of them are added to ``checks``.
+        """
         given = [_readable(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
         chunks = -(-self.slices // self.chunk)
         totals = [
             np.empty((chunks, *shape)) for shape, _ in self.totals
-        ]  # of many entries: doubles, also for floats
+        ]  # doubles even for float32, as they add up many entries
         sums = np.empty(chunks, self.dtype)
         arrays = [*given, *outputs, *totals, sums]
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
@@ -547,7 +553,7 @@ class CompiledNest:
             if self.function(pointers, self.slices, begin, end, begin // self.chunk):
                 raise MemoryError
 
-        # each chunk has totals of its own, also where one thread does all
+        # Each chunk has totals of its own, even where one thread computes everything.
         run_chunks(run, self.slices, self.chunk, self.threads if self.is_shared else 1)
         checks.append(np.add.reduce(sums))
         return [
@@ -557,7 +563,7 @@ class CompiledNest:
 
 
 def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """An array as C reads it: row by row, each entry at an address that its type may have."""
+    """Return an array as C reads it: row by row, each entry aligned for its type."""
     array = np.ascontiguousarray(value, dtype)
     return array if array.flags.aligned else array.copy()
 
@@ -573,8 +579,9 @@ _NAME = re.compile(r"\b([a-z]\w*)\(")
 
 @cache
 def functions_in_c(precision: str) -> str:
-    """The functions that texts of operations call; those of float64 begin with d_ in programs on
-    float32.
+    """Return the functions that texts of operations call.
+
+    In programs on float32, those of float64 begin with ``d_``.
     """
     own, *files_ = (
         ("double.h", "composed.h", "special.h")
@@ -598,8 +605,9 @@ def _text_of(file: str) -> str:
 
 
 def _of_programs(composed: str) -> str:
-    """Functions of exported code as those of programs, under the names that these have and for
-    either type of numbers.
+    """Turn functions of exported code into functions of programs.
+
+    They get the names that programs use, and work for either type of numbers.
     """
     return _NAME.sub(
         r"g_\1(", composed.replace("static double", "G_INLINE real").replace("double ", "real ")

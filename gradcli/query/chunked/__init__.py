@@ -1,3 +1,5 @@
-"""Values that no one memory holds: programs computed chunk by chunk, here or on a cluster, lazily
-for Dask or kept as they come.
+"""Values that no one memory holds.
+
+Programs are computed chunk by chunk, here or on a cluster, lazily for Dask or stored as results
+come.
 """

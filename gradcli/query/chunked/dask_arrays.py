@@ -21,16 +21,16 @@ from gradcli.query.chunked.runs import Program, Walk, of_chunk, program_of
 from gradcli.query.specialized import Settings, Spec
 
 Given = dict[str, Any]
-_SEED = ""  # its name among those of the values
+_SEED = ""  # key of the seed among the values
 
 
 def lazily(
     settings: Settings, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """The value of a function and its gradients, as arrays of Dask's.
+    """Return the value of a function and its gradients, as arrays of Dask's.
 
-    One axis is cut, in every array that has it. Raises UsageError for arrays that are cut
-    otherwise, and for what needs all chunks at once.
+    One axis is cut, in every array that has it. Raises UsageError for arrays that are cut in
+    another way, and for operations that need all chunks at once.
     """
     given = {name: _as_floats(value, settings.float_dtype) for name, value in bindings.items()}
     if seed is not None:
@@ -59,8 +59,9 @@ def is_lazy(name: str, value: Any) -> bool:
 
 
 def _as_floats(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A value in the function's precision, as calls take it; whole numbers and truths as
-    they are.
+    """Return a value in the function's precision, as calls take it.
+
+    Whole numbers and booleans stay as they are.
     """
     if value.dtype.kind not in "fiub":
         raise UsageError(f"arrays of {value.dtype} are no real numbers")
@@ -71,7 +72,7 @@ def _as_floats(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _axes(given: Given) -> dict[str, int]:
-    """The axis of each array of Dask's along which it is cut, of those that are."""
+    """Return the axis along which each Dask array is cut, for those that are."""
     axes: dict[str, int] = {}
     lazy = {name: value for name, value in given.items() if is_lazy(name, value) and value.ndim}
     for name, value in lazy.items():
@@ -104,8 +105,9 @@ def _printable_name(name: str) -> str:
 
 
 def _unify_chunks(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[int, ...]]:
-    """The arrays with the chunks of the one that has most of them, and the extents of these along
-    the cut.
+    """Return the arrays with the chunks of the one that has most, and the extents of the chunks.
+
+    The extents are those along the cut.
     """
     if not axes:
         return given, ()
@@ -148,10 +150,10 @@ def _program(
 
 
 class _Tasks(Walk):
-    """The stages of a program as Dask's tasks: what is known are tasks, what is cut are arrays of
-    Dask's.
+    """The stages of a program as Dask's tasks.
 
-    results  the tasks that compute the chunks of results that are cut
+    Known values are tasks, and cut values are arrays of Dask's. ``results`` are the tasks that
+    compute the chunks of results that are cut.
     """
 
     def __init__(self, program: Program, extents: Sequence[int], given: Given, seed: Any) -> None:
@@ -159,7 +161,7 @@ class _Tasks(Walk):
         self.dtype = program.stages.made.dtype
         self.delayed = import_module("dask").delayed
         self.sent = self.delayed(program, pure=True)
-        # so it is sent once, however many take it
+        # Delayed, so that each value is sent once, however many tasks take it.
         self.known = {leaf: self.delayed(value, pure=True) for leaf, value in self.known.items()}
         self.results: dict[Expr, list[Any]] = {}
 
@@ -181,7 +183,7 @@ class _Tasks(Walk):
         return found
 
     def result(self, node: Expr) -> Any:
-        """A result as an array of Dask's."""
+        """Return a result as an array of Dask's."""
         da, axis = import_module("dask.array"), self.staged.axis_of(node)
         if axis is None:
             (value,) = self.common([node])

@@ -12,8 +12,8 @@ from typing import Any
 from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError, first_line
 from gradcli.plans.threads import cores
 
-_AHEAD = 2  # chunks for each thread of a cluster that are begun before one is done
-_RETRIES = 3  # on other workers
+_AHEAD = 2  # chunks for each thread of a cluster that are started before one is done
+_RETRIES = 3  # retries of a task, on other workers
 
 
 class Here:
@@ -29,12 +29,13 @@ class Here:
         self.hands, self.pool = hands, ThreadPoolExecutor(hands)
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The result of one call."""
+        """Return the result of one call."""
         return function(*arguments)
 
     def each(self, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The results of tasks (a function and its arguments) in order; only so many are begun as
-        there are hands for.
+        """Yield the results of tasks (a function and its arguments) in order.
+
+        No more tasks are begun than there are hands for.
         """
         waiting, rest = deque[Future[Any]](), iter(tasks)
         try:
@@ -49,7 +50,7 @@ class Here:
                 future.cancel()
 
     def everywhere(self, value: Any) -> Any:
-        """A value that many tasks take."""
+        """Return a value that many tasks take, as they take it."""
         return value
 
     def close(self) -> None:
@@ -64,10 +65,10 @@ class Here:
 
 
 class Cluster(Here):
-    """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this
-    machine, which ends with the work.
+    """The workers of a Dask cluster.
 
-    A thread waits for each task that is under way.
+    The cluster either runs already, and is given by the address of its scheduler, or is made on
+    this machine and ends with the work. A thread waits for each task that is under way.
     """
 
     at_once = 1 << 26
@@ -81,7 +82,7 @@ class Cluster(Here):
             ) from None
         self.address = address
         how: dict[str, Any] = {"address": address}
-        if address == "local":  # which the client starts and ends
+        if address == "local":  # a cluster that the client starts and stops
             how = {"n_workers": threads or cores(), "threads_per_worker": 1}
             how |= {"dashboard_address": None, "silence_logs": 50}
         try:
@@ -115,7 +116,7 @@ class Cluster(Here):
 
     def everywhere(self, value: Any) -> Any:
         with self._in_words():
-            # a task, which is done again if its worker dies
+            # Submitted as a task, so that it is redone if its worker dies.
             return self.client.submit(_itself, value, pure=False)
 
     @contextlib.contextmanager
@@ -147,7 +148,7 @@ def _version() -> str:
 
 
 def executor_on(place: str, threads: int | None) -> Here:
-    """The executor that ``here``, ``local`` or the address of a scheduler means.
+    """Return the executor that ``here``, ``local`` or the address of a scheduler means.
 
     Raises UsageError.
     """

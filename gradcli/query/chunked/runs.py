@@ -30,12 +30,13 @@ from gradcli.report.verdicts import Check
 # come together to, what all have in common.
 
 
-TOGETHER = 8  # results of chunks that come together at once
+TOGETHER = 8  # chunk results that are folded together at once
 
 
 def of_chunk(program: Program, stage: int, extent: int, values: Sequence[Any]) -> list[Any]:
-    """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to
-    the chunk, or where it is read.
+    """Return the results of a stage for a chunk, folds first.
+
+    ``values`` are the stage's inputs, cut to the chunk, or functions that read them.
     """
     lowered = program.stages
     dtype = lowered.made.dtype
@@ -45,7 +46,7 @@ def of_chunk(program: Program, stage: int, extent: int, values: Sequence[Any]) -
     ]
     with np.errstate(all="ignore"):
         found = lowered.staged.chunk_plan(stage, extent)([value[()] for value in values])
-    return [np.array(part) for part in found]  # a plan writes into its arrays again
+    return [np.array(part) for part in found]  # copies, because a plan reuses its arrays
 
 
 def fold_parts(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
@@ -60,8 +61,9 @@ def fold_parts(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any
 def in_common(
     program: Program, wanted: Sequence[int], known: Sequence[int], values: Sequence[Any]
 ) -> list[Any]:
-    """The values of nodes that all chunks have in common, by number (`Staged.numbered`), from those
-    of others.
+    """Return the values of nodes that all chunks have in common, from those of others.
+
+    The nodes are given by number (`Staged.numbered`).
     """
     staged = program.stages.staged
     with np.errstate(all="ignore"):
@@ -90,7 +92,7 @@ class Walk:
         self, program: Program, extents: Sequence[int], given: Mapping[str, Any], seed: Any
     ) -> None:
         self.staged = program.stages.staged
-        self.sent: Any = program  # as functions take it
+        self.sent: Any = program  # the program, in the form that tasks take
         self.count, self.ends = len(extents), list(pairwise(accumulate(extents, initial=0)))
         self.cut: dict[Expr, Any] = {}
         self.known: dict[Expr, Any] = {}
@@ -98,11 +100,11 @@ class Walk:
             (self.known if self.staged.axis_of(leaf) is None else self.cut)[leaf] = value
 
     def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
-        """The results of a function, so many."""
+        """Return the results of a function; ``results`` is their number."""
         return function(*arguments)
 
     def slices(self, node: Expr) -> list[Any]:
-        """The parts of a cut node's array that chunks take."""
+        """Return the parts of a cut node's array that chunks take."""
         raise NotImplementedError
 
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> Sequence[Any]:
@@ -110,7 +112,7 @@ class Walk:
         raise NotImplementedError
 
     def share(self, value: Any) -> Any:
-        """A value that all chunks take."""
+        """Return a value that all chunks take, as they take it."""
         return value
 
     def go(self) -> None:
@@ -123,7 +125,7 @@ class Walk:
                 number, stage, [[column[i] for column in columns] for i in range(self.count)]
             )
             names = list(stage.folds.values())
-            while names and len(parts) > 1:  # as a tree: rounding grows with the logarithm
+            while names and len(parts) > 1:  # fold as a tree: rounding grows with the logarithm
                 parts = [
                     self.call(fold_parts, len(names), names, parts[i : i + TOGETHER])
                     for i in range(0, len(parts), TOGETHER)
@@ -140,7 +142,7 @@ class Walk:
         return [value[region(axis, *pair)] for pair in self.ends]
 
     def common(self, wanted: Sequence[Expr]) -> list[Any]:
-        """The values of nodes that all chunks have in common."""
+        """Return the values of nodes that all chunks have in common."""
         open_ = [node for node in dict.fromkeys(wanted) if node not in self.known]
         if open_:
             needed = self.staged.needed_nodes(open_, self.known)
@@ -153,8 +155,9 @@ class Walk:
 
 
 class ChunkRun(Walk):
-    """A function of values some of which are stores, cut along one axis, whose chunks an executor
-    computes now.
+    """Function of values some of which are stores.
+
+    The stores are cut along one axis, and an executor computes their chunks now.
     """
 
     def __init__(
@@ -194,7 +197,7 @@ class ChunkRun(Walk):
     # -- the cut
 
     def _program(self, stores: Mapping[str, Described]) -> Program:
-        """The program cut along the first axis that will do."""
+        """Return the program, cut along the first axis that is possible."""
         first = max(stores, key=lambda name: math.prod(stores[name].shape))
         reasons: list[Uncut] = []
         known = {name: value for name, value in self.values.items() if name not in stores}
@@ -219,8 +222,9 @@ class ChunkRun(Walk):
         )
 
     def _extents(self, stores: Mapping[str, Described], at_once: int) -> list[int]:
-        """Return as many entries along the cut as are some chunks of the stores, and no more bytes
-        than are to be held at once.
+        """Return the extents of chunks along the cut.
+
+        Each covers some whole chunks of the stores, and no more bytes than may be held at once.
         """
         cut = {name: axis for name, axis in self.axes.items() if axis is not None}
         row = sum(
@@ -241,17 +245,17 @@ class ChunkRun(Walk):
         return self.count * sum(bool(stage.outputs) for stage in self.staged.stages)
 
     def named_results(self) -> list[tuple[str, Expr]]:
-        """The results: ``value``, and the names differentiated by."""
+        """Return the results: ``value``, and the names to differentiate by."""
         return list(zip(["value", *self.program.stages.wrt], self.staged.results, strict=True))
 
     def results(self) -> dict[str, tuple[tuple[int, ...], int | None]]:
-        """The results by name with their shapes, and the axis along which each is cut."""
+        """Return the results by name with their shapes, and the axis along which each is cut."""
         return {
             name: (node.shape, self.staged.axis_of(node)) for name, node in self.named_results()
         }
 
     def chunks_of(self, name: str) -> tuple[int, ...]:
-        """The extents of the regions in which a result comes."""
+        """Return the extents of the regions in which a result comes."""
         shape, axis = self.results()[name]
         return shape if axis is None else (*shape[:axis], self.ends[0][1], *shape[axis + 1 :])
 
@@ -260,11 +264,11 @@ class ChunkRun(Walk):
         targets: Mapping[str, Callable[[tuple[slice, ...], np.ndarray], object]],
         told: Callable[[], None],
     ) -> dict[str, Any]:
-        """The results that are not cut; those that are go to their targets.
+        """Compute everything, and return the results that are not cut.
 
-        ``told`` is called for each chunk that is done.
-
-        Raises LimitError for a result that is cut and has no target, and whatever computing raises.
+        Results that are cut go to their targets. ``told`` is called for each chunk that is done.
+        Raises LimitError for a result that is cut and has no target, and any error of the
+        computation.
         """
         self.targets, self.told = targets, told
         self.go()
@@ -301,7 +305,7 @@ class ChunkRun(Walk):
 
 
 def _kind(dtype: Any, settings: Settings) -> str:
-    """The dtype in which a value is computed with."""
+    """Return the dtype in which a value is used in computations."""
     found = np.dtype(dtype)
     return found.str if found.kind in "iub" else settings.float_dtype.str
 
@@ -310,7 +314,7 @@ def _kind(dtype: Any, settings: Settings) -> str:
 # process or on another machine.
 
 
-_OPEN = 32  # stores that a process keeps open
+_OPEN = 32  # stores that a process keeps open, at most
 
 
 @dataclass(frozen=True)
@@ -334,7 +338,7 @@ class Described:
 
 
 def describe_store(path: str, key: str | None) -> Described:
-    """The store that a file or folder is, as it is seen from here. Raises InputError."""
+    """Return the store in a file or folder, as it is seen from here; raise InputError."""
     try:
         stamp = _stamp(path)
         store = _open(path, key, stamp)
@@ -357,7 +361,7 @@ def _open(path: str, key: str | None, stamp: tuple[int, ...]) -> Store:
 # where its values are cut.
 
 
-_KEPT = 64  # programs that a process remembers
+_KEPT = 64  # programs that a process remembers, at most
 
 
 @dataclass(frozen=True)
@@ -392,10 +396,10 @@ def program_of(
     state: int | None,
     known: Mapping[str, Any],
 ) -> Program:
-    """A program that has stages; values that are known become part of it where they decide what is
-    computed.
+    """Return a program that has stages.
 
-    Raises Uncut for what needs all chunks at once, and GradcliError for what has no result.
+    Known values become part of it where they decide the computation. Raises Uncut for operations
+    that need all chunks at once, and GradcliError for a program without a result.
     """
 
     def make(values: tuple[Spec, ...]) -> Program:
@@ -426,8 +430,9 @@ class Lowered:
         self._leaves = [*made.leaves, *([] if seed is None else [seed])]
 
     def take(self, given: Mapping[str, Any], seed: Any) -> list[tuple[Expr, Any]]:
-        """The leaves that results depend on, as the stages have them, with what they take of values
-        by name.
+        """Return the leaves of the stages that results depend on, each with its value.
+
+        The values are given by name.
         """
         made = self.made
         values = [
@@ -460,8 +465,8 @@ def _lower(program: Program) -> Lowered:
 # the cut.
 
 
-_ENTRIES = 1 << 10  # that are read along the cut, of all arrays together
-_WHOLE = 1 << 20  # entries of an array that is held to the reference although it is not cut
+_ENTRIES = 1 << 10  # entries read along the cut, over all arrays together
+_WHOLE = 1 << 20  # most entries of an uncut array that is held to the reference
 
 
 class NotHeld(Exception):
@@ -498,8 +503,10 @@ def check_of_first(
 
 
 def _first(run: ChunkRun, value: Any, axis: int | None, count: int) -> np.ndarray:
-    """The first entries of a value along the cut; of one that all chunks have in common, along the
-    axis that is as long.
+    """Return the first entries of a value along the cut.
+
+    If all chunks have the value in common, they are those along the axis that is as long as the
+    cut. Raises NotHeld for a large one.
     """
     if axis is not None:
         return np.asarray(run.executor.once(value.read, axis, 0, count))

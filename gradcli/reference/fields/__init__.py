@@ -1,3 +1,4 @@
-"""Differential fields: elementary functions as rational functions of generators, in which equality
-of formulas is proved.
+"""Differential fields, in which equality of formulas is proved.
+
+Elementary functions are rational functions of generators.
 """

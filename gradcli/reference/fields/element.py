@@ -23,12 +23,12 @@ from gradcli.reference.algebra import Unsupported
 
 
 Polynomial = Any  # flint.fmpq_mpoly
-_WORK = 20_000_000  # products of terms that one decision may take
-_FACTORED = 40  # terms of a polynomial that is taken apart into factors
-_DEGREE = 40  # its total degree
-_TERMS = 30_000  # of any polynomial
-_POWER = 200  # the largest power that is multiplied out
-_DEAR = 50  # times the terms: what factoring counts for
+_WORK = 20_000_000  # most products of terms that one decision may take
+_FACTORED = 40  # most terms of a polynomial that is factored
+_DEGREE = 40  # and its largest total degree
+_TERMS = 30_000  # most terms of any polynomial
+_POWER = 200  # largest power that is multiplied out
+_DEAR = 50  # cost of factoring, as a multiple of the number of terms
 
 
 class TooSmall(Exception):
@@ -66,19 +66,19 @@ class Field:
         self.symbols = self.ring.gens()
         self.one: Polynomial = self.ring.constant(1)
         self.generators: list[Generator] = []
-        self.related: list[int] = []  # the places of those with relations
+        self.related: list[int] = []  # places of the generators with relations
         self._places: dict[Hashable, int] = {}
         self._factored: dict[str, tuple[Any, list[tuple[Polynomial, int]]]] = {}
         self.left = _WORK
 
     def spend(self, work: int) -> None:
-        """Raises Unsupported where so much is not left."""
+        """Take work from the budget, or raise Unsupported if not so much is left."""
         self.left -= work
         if self.left < 0:
             raise Unsupported("a formula of so many terms")
 
     def symbol(self, description: Hashable, make: Callable[[], Generator]) -> Element:
-        """A generator as an element, a new one if it has not been described before.
+        """Return a generator as an element, a new one if it has not been described before.
 
         Raises TooSmall.
         """
@@ -93,7 +93,7 @@ class Field:
         return Element(self, self.symbols[self._places[description]])
 
     def element(self, x: Any) -> Element:
-        """An element, or a number as one, exactly."""
+        """Convert a number exactly to an element; return an element unchanged."""
         from flint import fmpq
 
         if isinstance(x, Element):
@@ -102,11 +102,11 @@ class Field:
         return Element(self, self.one * fmpq(number.numerator, number.denominator))
 
     def used(self, p: Polynomial) -> list[int]:
-        """The places of the generators of a polynomial."""
+        """Return the places of the generators of a polynomial."""
         return [i for i, degree in enumerate(p.degrees()) if degree > 0] if len(p) else []
 
     def generator(self, p: Polynomial) -> Generator:
-        """The generator that a polynomial is; one of no kind for any other."""
+        """Return the generator that a polynomial is, or one without a kind if it is not one."""
         is_single = len(p) == 1 and p.total_degree() == 1 and p.leading_coefficient() == 1
         return self.generators[self.used(p)[0]] if is_single else Generator("")
 
@@ -115,7 +115,7 @@ class Field:
         return self.lower(p * q)
 
     def power(self, p: Polynomial, n: int) -> Polynomial:
-        """A power of a polynomial; relations are applied on the way."""
+        """Raise a polynomial to a power, applying relations on the way."""
         if n > _POWER or comb(min(len(p), 12) + n - 1, n) > 8 * _TERMS:
             raise Unsupported("a power of so many terms")
         result, factor = self.one, p
@@ -128,8 +128,9 @@ class Field:
         return result
 
     def lower(self, p: Polynomial) -> Polynomial:
-        """The same with the relations of all generators applied: later ones first, which are made
-        of earlier ones.
+        """Apply the relations of all generators to a polynomial.
+
+        Later generators come first, as they are made of earlier ones.
         """
         if not len(p):
             return p
@@ -147,7 +148,7 @@ class Field:
         return p
 
     def _lowered_in(self, p: Polynomial, i: int, order: int, value: Polynomial) -> Polynomial:
-        """A polynomial with a power of a generator replaced, as often as it is there."""
+        """Replace a power of a generator in a polynomial, as often as it occurs."""
         power = self.symbols[i] ** order
         parts = []
         while len(p):
@@ -161,8 +162,9 @@ class Field:
         return total
 
     def factor(self, p: Polynomial) -> tuple[Any, list[tuple[Polynomial, int]]]:
-        """A rational factor, and others with their exponents, as far apart as they can be taken
-        cheaply.
+        """Return a rational factor of a polynomial, and other factors with their exponents.
+
+        The polynomial is factored as far as is cheap.
         """
         key = str(p)
         if key not in self._factored:
@@ -182,15 +184,17 @@ class Field:
         return self._factored[key]
 
     def primitive(self, p: Polynomial) -> tuple[Any, Polynomial]:
-        """A rational number and the polynomial over it: of whole coefficients without a common
-        factor, the first one positive.
+        """Return a rational number and the polynomial divided by it.
+
+        The quotient has whole coefficients without a common factor, the first of which is positive.
         """
         from flint import fmpq, fmpz
 
         common, above = fmpz(1), fmpz(0)
         for c in map(fmpq, p.coeffs()):
             common, above = common.lcm(c.q), above.gcd(c.p)
-        # the greatest common divisor of numerators over the least common multiple of denominators
+        # The greatest common divisor of the numerators over the least common multiple of the
+        # denominators.
         scale = fmpq(above, common)
         if p.leading_coefficient() < 0:
             scale = -scale
@@ -201,9 +205,9 @@ _NUMBERS = (int, float, Fraction, np.number, np.bool_)
 
 
 def _binary(combine: Callable[[Element, Element], Element]) -> Callable[[Element, Any], Element]:
-    """An operator of an element and another, or a number.
+    """Define an operator on an element and another one, or a number.
 
-    Arrays and scalars with a history take it into their own.
+    Arrays and scalars with a history have operators of their own that take an element.
     """
 
     def on_elements(x: Element, y: Any) -> Element:
@@ -217,7 +221,7 @@ def _binary(combine: Callable[[Element, Element], Element]) -> Callable[[Element
 
 
 def _comparison(holds: Callable[[Any, Any], bool]) -> Any:
-    """A comparison of elements that differ by a number."""
+    """Define a comparison of elements that differ by a number."""
 
     def compare(x: Element, y: Any) -> bool:
         difference: Fraction | None = (x - y).rational
@@ -260,11 +264,11 @@ class Element:
         return str(self.p), str(self.q)
 
     def used(self) -> set[int]:
-        """The places of the generators that it is written with."""
+        """Return the places of the generators that it is written with."""
         return {*self.field.used(self.p), *self.field.used(self.q)}
 
     def lowest(self) -> Element:
-        """The same in lowest terms."""
+        """Reduce the element to lowest terms."""
         if self.q.is_constant():
             return self
         self.field.spend(len(self.p) * len(self.q))
@@ -304,13 +308,13 @@ class Element:
         return self
 
     def inverse(self) -> Element:
-        """Raises Unsupported for zero."""
+        """Return the inverse, or raise Unsupported for zero."""
         if self.is_zero:
             raise Unsupported("a division by zero")
         field, p, q = self.field, self.q, self.p
         for i in reversed(field.related):
             generator, least = field.generators[i], min(exponents[i] for exponents in q.monoms())
-            # 1/g is g**(n - 1) over what g**n is
+            # 1/g is g**(n - 1) over the value of g**n
             if least and generator.positive and generator.relation is not None:
                 order, value = generator.relation
                 times = -(-least // order)
@@ -327,7 +331,7 @@ class Element:
         return other * self.inverse()
 
     def __pow__(self, exponent: Any) -> Element:
-        """A whole power."""
+        """Raise the element to a whole power."""
         n = int(exponent)
         if n < 0:
             return self.inverse() ** -n
@@ -340,7 +344,7 @@ class Element:
 
 
 def fraction(x: Any) -> Fraction:
-    """A rational number of FLINT's."""
+    """Convert a rational number of FLINT's to a Fraction."""
     from flint import fmpq
 
     x = fmpq(x)

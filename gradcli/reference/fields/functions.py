@@ -1,5 +1,6 @@
-"""Functions on elements of a field: what sympy's expressions of operations, and of their
-derivatives, are evaluated with.
+"""Functions on elements of a field.
+
+They evaluate sympy's expressions of operations and of their derivatives.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from gradcli.reference.symbolic.translate import OTHERS, OfSympy, pairs_of
 # then all is read once more.
 
 
-_MULTIPLE = 48  # the largest multiple of a unit, and the largest part that a unit is cut into
-_ORDER = 24  # the largest order of a root that has a relation
+_MULTIPLE = 48  # largest multiple of a unit, and most parts into which a unit is cut
+_ORDER = 24  # largest order of a root that gets a relation
 
 
 class Refined(Exception):
@@ -53,8 +54,9 @@ class Known:
         self.learnt: dict[str, int] = {}
 
     def unit(self, key: Hashable, multiple: Fraction) -> Fraction:
-        """A unit of which this is a moderate whole multiple: one that others share, where there is
-        one. Raises Refined.
+        """Return a unit that ``multiple`` is a moderate whole multiple of.
+
+        It is a unit shared with others if there is one. Raises Refined.
         """
         units = self._units.setdefault(key, [])
         for i, unit in enumerate(units):
@@ -68,8 +70,9 @@ class Known:
         return units[-1]
 
     def order(self, key: Hashable, denominator: int) -> int | None:
-        """The order of a root of which all powers of a base are whole powers; None for those that
-        have too large a one. Raises Refined.
+        """Return the order of a root that makes all powers of a base whole powers.
+
+        It is None where the order is too large. Raises Refined.
         """
         known = self._orders.get(key)
         if known is not None and known % denominator == 0:
@@ -103,7 +106,7 @@ class Known:
 # has no value elsewhere (under a root, in a logarithm).
 
 
-_LARGEST = 1 << 80  # numbers beyond are not taken apart into primes
+_LARGEST = 1 << 80  # larger numbers are not factored into primes
 
 
 class Product(NamedTuple):
@@ -119,8 +122,8 @@ class Product(NamedTuple):
     rest: Element | None
 
 
-_ANGLES = 4  # terms of a sum whose sine is expanded
-_EXPONENTS = 12  # terms of a sum whose exponential is a product
+_ANGLES = 4  # most terms of a sum whose sine is expanded
+_EXPONENTS = 12  # most terms of a sum whose exponential becomes a product
 
 
 @cache
@@ -134,11 +137,12 @@ def _is_odd(function: Any) -> bool:
 
 
 class Functions(OfSympy):
-    """sympy's functions of elements: those that are known here, and others as generators of their
-    own.
+    """Functions of sympy's on elements.
+
+    Functions that are known here are computed; others become generators of their own.
     """
 
-    inf = ninf = nan = None  # nothing can be computed with them
+    inf = ninf = nan = None  # this field cannot compute with them
     others: Mapping[Any, Any] = OTHERS | pairs_of(
         "sinh exp, cosh exp, tanh exp, asinh log, acosh log, atanh log, acos asin, erfc erf"
     )
@@ -148,8 +152,10 @@ class Functions(OfSympy):
         self.zero, self.one = self.of(0), self.of(1)
 
     def sign_of(self, p: Polynomial) -> int:
-        """1 for what is never negative where the expression has a value, -1 for what is never
-        positive, 0 for what is not known.
+        """Return the sign of a polynomial where the expression has a value.
+
+        It is 1 for one that is never negative, -1 for one that is never positive, and 0 for an
+        unknown sign.
         """
         scale, primitive = self.field.primitive(p)
         own = 1 if scale > 0 else -1
@@ -159,8 +165,9 @@ class Functions(OfSympy):
         return own if self._is_even(primitive) else 0
 
     def _is_even(self, p: Polynomial) -> bool:
-        """Return whether all terms are positive numbers times even powers, or powers of what is
-        positive.
+        """Return whether all terms are positive numbers times even powers.
+
+        Odd powers of what is positive count, too.
         """
         generators = self.field.generators
         if not self.real(p):
@@ -177,7 +184,7 @@ class Functions(OfSympy):
         return all(self.field.generators[i].real for i in self.field.used(p))
 
     def split(self, x: Element) -> Product:
-        """An element as a product. Raises Unsupported for zero."""
+        """Factor an element into a product, or raise Unsupported for zero."""
         x = x.lowest()
         if x.is_zero:
             raise Unsupported("a power of zero")
@@ -233,8 +240,9 @@ class Functions(OfSympy):
         )
 
     def root(self, x: Element, exponent: Fraction) -> Element:
-        """A rational power of what is not negative where it has a value, unless the power
-        is whole.
+        """Raise an element to a rational power.
+
+        Unless the power is whole, the element is taken not to be negative where it has a value.
         """
         if exponent.denominator == 1:
             return x**exponent
@@ -258,8 +266,9 @@ class Functions(OfSympy):
         self.known.learn(str(primitive), 1 if scale > 0 else -1)
 
     def _of_base(self, base: Element, exponent: Fraction) -> Element:
-        """A rational power of a polynomial, or a number, that has not to be taken apart: by a root,
-        unless its order is too large.
+        """Raise a polynomial, or a number, that is not to be factored to a rational power.
+
+        It is computed by a root, unless the root's order is too large.
         """
         whole = floor(exponent)
         part = exponent - whole
@@ -305,8 +314,9 @@ class Functions(OfSympy):
     # -- exponentials, logarithms, powers
 
     def _terms(self, x: Element, most: int) -> list[tuple[Fraction, Element]]:
-        """Rational multiples of terms that add up to an element: of single ones, unless there are
-        too many.
+        """Return rational multiples of terms that add up to an element.
+
+        Terms are single ones, unless there are too many.
         """
         x = x.lowest()
         field = self.field
@@ -325,7 +335,7 @@ class Functions(OfSympy):
         return result
 
     def _generator(self, term: Element) -> Generator:
-        """The generator that an element is; one of no kind for any other."""
+        """Return the generator that an element is, or one without a kind if it is not one."""
         return self.field.generator(term.p) if term.q.is_constant() else Generator("")
 
     def _exp_of(self, multiple: Fraction, term: Element) -> Element:
@@ -340,7 +350,7 @@ class Functions(OfSympy):
         return generated ** (multiple / unit)
 
     def log(self, x: Any) -> Element:
-        """The real logarithm: of what is positive where it has a value."""
+        """Compute the real logarithm of an element that is positive where it has a value."""
         parts = self.split(self.of(x))
         if parts.rest is not None:
             self._learn(parts.rest)
@@ -400,7 +410,7 @@ class Functions(OfSympy):
         unit = self.known.unit(("angle", term.key), multiple)
         field, angle = self.field, term * unit
         cosine = field.symbol(("cos", term.key, unit), lambda: Generator("cos", (angle,)))
-        relation = 2, field.one - cosine.p**2  # its square is 1 less that of the cosine
+        relation = 2, field.one - cosine.p**2  # sin**2 is 1 - cos**2
         sine = field.symbol(
             ("sin", term.key, unit), lambda: Generator("sin", (angle,), relation=relation)
         )
@@ -419,7 +429,7 @@ class Functions(OfSympy):
     # -- others
 
     def own(self, function: Any, *arguments: Any) -> Any:
-        """A function of sympy's; nothing is known of most."""
+        """Apply a function of sympy's; nothing is known of most."""
         name = function.__name__
         if (known := getattr(self, name.lower(), None)) is not None:
             return known(*arguments)
@@ -440,14 +450,15 @@ class Functions(OfSympy):
 
 
 _READINGS = 16
-_SIZES = (16, 64)  # of fields that are tried
+_SIZES = (16, 64)  # sizes of the fields tried, in generators
 
 T = TypeVar("T")
 
 
 def decide_in_field(read: Callable[[Functions], T]) -> T | None:
-    """Return what a reading in a field finds: the first result that is true, or else the last; None
-    where it has none.
+    """Return the first true result of a reading in a field, or else the last one.
+
+    It is None where the reading has none.
     """
     for size in _SIZES:
         field, known, found = Field(size), Known(), None

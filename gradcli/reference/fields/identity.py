@@ -1,5 +1,6 @@
-"""The question whether a formula is the derivative of a function for all values of its names,
-decided by algebra where that can be.
+"""Proof by algebra that a formula is the derivative of a function for all values of its names.
+
+The question is decided where algebra can.
 
 Functions of the program are read on a tape whose numbers are elements of a field: every leaf's
 entries are variables. Derivatives are the tape's own, by sympy's derivative of each single
@@ -31,13 +32,14 @@ _MOST_VARIABLES = 40
 
 
 class _Scalars(Tracing):
-    """Scalars that are elements, with a history: of kinks and of what is not finite nothing is
-    noted.
+    """Scalars that are elements, with a history.
+
+    Neither kinks nor values that are not finite are noted.
     """
 
     def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
         if op.kind == "flat":
-            # equality is proved but for single points, across which others are continuous
+            # Equality is proved except at single points, which only continuity covers.
             raise Unsupported("a function that jumps")
         if op.kind == "piecewise" and (static or op.symbolic is None):
             return op.reference(self, *given, **static)
@@ -91,11 +93,11 @@ class Decision(IntEnum):
 
     OPEN = 0
     SAME = 1  # wherever both have a value
-    DIFFERENT = 2  # but for single points, as exact numbers
+    DIFFERENT = 2  # except at single points, with exact numbers
 
 
-_NODES = 1_000  # of function and formula
-_ENTRIES = 16  # of a gradient
+_NODES = 1_000  # most nodes of function and formula together
+_ENTRIES = 16  # most entries of a gradient
 
 
 class Question(NamedTuple):
@@ -148,7 +150,7 @@ def _compare(question: Question, order: list[Expr], functions: Functions, alike:
         difference = functions.of(plain(claimed)) - functions.of(plain(right))
         if difference.is_zero:
             continue
-        # in the variables alone nothing but zero is zero
+        # An element of the variables alone is the zero function only if it is zero.
         if any(functions.field.generators[i].kind != "variable" for i in difference.used()):
             return Decision.OPEN
         found = Decision.DIFFERENT
@@ -156,8 +158,9 @@ def _compare(question: Question, order: list[Expr], functions: Functions, alike:
 
 
 def entries_alike(question: Question) -> bool:
-    """Return whether the same is done to every entry of some arrays of one shape, or to numbers:
-    then what holds of one entry holds of all.
+    """Return whether every entry of some arrays of one shape, or of numbers, is treated alike.
+
+    A fact of one entry then holds for all.
     """
     shape, order = question.root.shape, definition_order(question.root, [question.formula])
     if isinstance(question.seed, Expr) or (

@@ -1,8 +1,9 @@
-"""Functions of a few variables as cells: numbers, variables, sums, products, calls and choices,
-each of cells made before it.
+"""Functions of a few variables as cells.
 
-A kind of cell knows its range over a box, with what is the matter with it there (poles, edges of
-its domain, kinks, jumps), its derivative, and how it is made anew of other cells.
+Cells are numbers, variables, sums, products, calls and choices, each made of cells before it.
+
+A kind of cell knows its range over a box, with the irregularities there (poles, edges of its
+domain, kinks, jumps), its derivative, and how to rebuild it from other cells.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ GAPS, BROKEN = {DOMAIN, POLE}, {DOMAIN, POLE, JUMP}  # without a value; not cont
 _MOST_CELLS = 20_000
 _ENTIRE = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler"  # analytic everywhere
 _ON_INTERVALS = {"log", "asin", "acos", "acosh", "atanh"}  # where they are analytic
-_ORDERS = (1, 2, 3, 4)  # of derivatives, for quotients whose parts vanish together
+_ORDERS = (1, 2, 3, 4)  # orders of derivatives, for quotients whose parts vanish together
 
 
 class Event(NamedTuple):
@@ -64,7 +65,7 @@ class Value(NamedTuple):
 
 
 def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
-    """An operator of a cell and another, or a number, or an array of such."""
+    """Define an operator on a cell and another one, a number, or an array of these."""
 
     def on_cells(x: Cell, y: Any) -> Any:
         if getattr(y, "ndim", 0):
@@ -75,12 +76,14 @@ def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, An
 
 
 class Cell:
-    """A number that depends on the variables: a sum, if of itself alone, and a product. Comparisons
-    make choices between 1 and 0, which are decided branch by branch.
+    """A number that depends on the variables.
+
+    It is a sum (of itself alone, if it is nothing else) and a product. Comparisons make choices
+    between 1 and 0, which are decided branch by branch.
 
     known     its value, of a number
     partial   whether it may be undefined somewhere
-    analytic  whether it is so on a convex set, or a quotient, if what it is made of is
+    analytic  whether it is analytic on a convex set, or a quotient, if its parts are
     """
 
     __array_ufunc__ = None
@@ -142,8 +145,10 @@ class Cell:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Tell whether its zeros surely fill no space: a quotient of functions that are analytic on
-        one convex set is 0 on all of it, or hardly anywhere, and not where it is not at a point.
+        """Return whether its zeros surely fill no space.
+
+        A quotient of functions that are analytic on one convex set is 0 on all of it or hardly
+        anywhere, and so it is not if it is nonzero at a point.
         """
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
         divides = any(f.divides for b in inner for f in b.factors)
@@ -168,13 +173,15 @@ class Cell:
         return found[self.args[0]]
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Any:
-        """The same of other cells; what a choice depends on stays."""
+        """Rebuild the cell from other cells; what a choice depends on stays."""
         return found[self.args[0]]
 
     def limit(self, at: Evaluation) -> Interval | None:
-        """The range of quotients such as sin(x)/x, and of sums of them, whose numerator vanishes at
-        the root of what it is divided by: that of a derivative, by Taylor's theorem, which is about
-        what lies between the root and any other number, so that the root has to be in the box.
+        """Return the range of quotients such as sin(x)/x, and of sums of them.
+
+        The numerator vanishes at the root of the divisor, and the range is that of a derivative, by
+        Taylor's theorem. The theorem is about what lies between the root and any other number, so
+        the root has to be in the box.
         """
         factors = [f for q, c in self.terms if q != 0 for f in c.factors if f.exponent < 0]
         divisors = {f.base for f in factors if (x := at.table[f.base].interval) and 0 in x}
@@ -287,7 +294,7 @@ class Product(Cell):
         natural = prod((x**f.exponent for f, x in operands), start=Interval.of(fmpq(1)))
         total: Interval | None = natural & self._by_share(at)
         divisors = [x for f, x in operands if f.divides and 0 in x]
-        if divisors:  # where a numerator may vanish, too, there may be no pole
+        if divisors:  # where a numerator may vanish as well, there may be no pole
             may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
             events |= {Event(DOMAIN if may_vanish else POLE, self)}
             total = self.limit(at) or (None if any(x.is_point for x in divisors) else total)
@@ -295,8 +302,9 @@ class Product(Cell):
 
     @cached_property
     def share(self) -> tuple[Cell, fmpq, fmpq, fmpq, Cell, Cell] | None:
-        """A factor u**k*total**(-k/p) where total is q*u**p + rest: u, k, p, q, the rest, and the
-        other factors.
+        """Return the parts of a factor u**k*total**(-k/p), where total is q*u**p + rest.
+
+        These are u, k, p, q, the rest, and the other factors.
         """
         powers = {f.base: f.exponent for f in self.factors}
         for total, exponent in powers.items():
@@ -311,8 +319,9 @@ class Product(Cell):
         return None
 
     def _by_share(self, at: Evaluation) -> Interval:
-        """Another bound: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w,
-        which falls with w.
+        """Bound the product in another way.
+
+        With w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w, which falls with w.
         """
         if self.share is None:
             return EVERYTHING
@@ -324,7 +333,10 @@ class Product(Cell):
         return sign**k * (Interval.of(q) + y * x**-p) ** (-k / p) * z
 
     def _with_logarithm(self, at: Evaluation) -> Value | None:
-        """The range of x**p*log(x), or x**p*log(-x), where x may be 0, with its limit there."""
+        """Return the range of x**p*log(x), or x**p*log(-x), where x may be 0.
+
+        It has the limit there.
+        """
         for power, log in permutations(self.factors, 2):
             (x, events), p, call = at.table[power.base], power.exponent, log.base
             if x is None or 0 not in x or not x.is_finite or p <= 0 or log.exponent != 1:
@@ -340,7 +352,7 @@ class Product(Cell):
         return None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
-        """The product rule. What was divided by, or a root, stays one."""
+        """Apply the product rule; a divisor stays one, and so does a root."""
         terms = []
         for f in self.factors:
             if f.exponent != 0 and found[f.base] is not self.cells.zero:
@@ -402,7 +414,7 @@ class Choice(Cell):
         return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
 
     def value(self, at: Evaluation) -> Value:
-        """The range of the only side that is possible, or of both."""
+        """Return the range of the only possible side, or of both."""
         events, possible = at.table[self.off].events, at.signs(self.off)
         sides = [side for side in self.sides if side.signs & possible] or self.sides
         ends: list[arb] = []
@@ -416,7 +428,10 @@ class Choice(Cell):
         return Value(Interval.around(*ends) if ends else None, events | own)
 
     def _turn(self, at: Evaluation) -> str | None:
-        """The kind of event where one result turns into the other; DOMAIN of an unknown gap."""
+        """Return the kind of event where one result turns into the other.
+
+        It is DOMAIN for an unknown gap.
+        """
         apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
         there = at.narrow(self.off, EQUAL)
         x = there.value(apart).interval if there else NOUGHT
@@ -450,7 +465,10 @@ class Evaluation:
         return table[cell]
 
     def signs(self, off: Cell) -> Signs:
-        """The signs that a cell may have in the box. What is no number may be said to have any."""
+        """Return the signs that a cell may have in the box.
+
+        A cell that may have no number may have any sign.
+        """
         value = self.value(off)
         x = value.interval
         if x is None or value.kinds & GAPS:
@@ -458,13 +476,14 @@ class Evaluation:
         return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
 
     def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
-        """The cells where one has some signs, which narrows it and what it is but for a constant;
-        None if nowhere.
+        """Return the cells where one has some signs, which narrows it and its varying part.
+
+        Return None if it has them nowhere.
         """
         value = self.table[off]
         x = value.interval
         if x is None or value.kinds & GAPS:
-            return self  # where a side is no number, nothing follows for the others
+            return self  # a side that may be undefined implies nothing for the others
         a, b = x.ends
         side = Interval(a if -1 in signs else max(a, ZERO), b if 1 in signs else min(b, ZERO))
         if side == x:

@@ -1,9 +1,9 @@
-"""Intervals, boxes of them, and ranges of functions over them: by how these rise and fall, from a
-few points; else in balls.
+"""Intervals, boxes of them, and ranges of functions over them.
 
-Balls are poor enclosures of wide ranges: exp over [-9, 9] has no positive ball. So an interval has
-two exact ends (``arb`` of radius 0), rounded outwards, which compare without doubt and may be
-infinite, and balls are what the ends of results are computed in.
+A range follows from where the function rises and falls, by its values at a few points; otherwise it
+is computed in balls. Balls are poor enclosures of wide ranges: exp over [-9, 9] has no positive
+ball. So an interval has two exact ends (``arb`` of radius 0), rounded outwards, which compare
+without doubt and may be infinite. Balls compute the ends of results.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ball import REAL, Real
 
 INFINITE, ZERO, ONE = arb.pos_inf(), arb(0), arb(1)
-precise = partial(flint.ctx.workprec, 256)  # FLINT's precision, which is global, for a while
+precise = partial(flint.ctx.workprec, 256)  # sets FLINT's precision, which is global, for a while
 
 
 def low(x: arb) -> arb:
-    """The largest exact number that is known not to be above."""
+    """Return the largest exact number that is known not to be above x."""
     return -INFINITE if x.is_nan() else x.lower()
 
 
 def high(x: arb) -> arb:
-    """The smallest exact number that is known not to be below."""
+    """Return the smallest exact number that is known not to be below x."""
     return INFINITE if x.is_nan() else x.upper()
 
 
@@ -51,12 +51,12 @@ class Interval:
 
     @classmethod
     def around(cls, *balls: arb) -> Interval:
-        """The smallest interval that holds some balls."""
+        """Return the smallest interval that holds some balls."""
         return cls(min(map(low, balls)), max(map(high, balls)))
 
     @classmethod
     def of(cls, q: fmpq) -> Interval:
-        """A rational number."""
+        """Enclose a rational number."""
         return cls.around(arb(q))
 
     @property
@@ -110,7 +110,10 @@ class Interval:
         return bool(self.low <= other.high and other.low <= self.high)
 
     def __and__(self, other: Interval) -> Interval:
-        """The numbers in two enclosures of the same ones, of which one is wrong if there are none."""
+        """Return the numbers in two enclosures of the same numbers.
+
+        If there are none, one enclosure is wrong.
+        """
         if not self.overlaps(other):
             raise AssertionError(f"{self} and {other} have no number in common")
         return Interval(max(self.low, other.low), min(self.high, other.high))
@@ -145,8 +148,8 @@ EVERYTHING, NOUGHT = Interval(-INFINITE, INFINITE), Interval(ZERO, ZERO)
 
 
 def below(x: arb) -> float:
-    """The largest float that is not above an exact number."""
-    found = float(x) + 0.0  # no minus sign on a zero
+    """Return the largest float that is not above an exact number."""
+    found = float(x) + 0.0  # turns -0.0 into 0.0
     return found if math.isnan(found) or arb(found) <= x else math.nextafter(found, -math.inf)
 
 
@@ -157,11 +160,11 @@ class Box(tuple[Interval, ...]):
 
     @classmethod
     def at(cls, point: Iterable[arb | float]) -> Box:
-        """A point as a box."""
+        """Convert a point to a box."""
         return cls(Interval(arb(p), arb(p)) for p in point)
 
     def with_side(self, k: int, side: Interval) -> Box:
-        """A box with another side."""
+        """Replace a side of a box."""
         return Box((*self[:k], side, *self[k + 1 :]))
 
     @property
@@ -175,7 +178,7 @@ class Box(tuple[Interval, ...]):
 
     @property
     def corners(self) -> list[Box]:
-        """The points of all lower ends, and of all upper ones."""
+        """Return the point of all lower ends, and that of all upper ones."""
         return [Box.at(x.low for x in self), Box.at(x.high for x in self)]
 
     @property
@@ -194,7 +197,7 @@ class Sides:
         return all(box[k].width <= side * share for k, side in self.whole.items())
 
     def halves(self, box: Box) -> list[Box]:
-        """A box cut in two, across its widest side."""
+        """Cut a box in two, across its widest side."""
         k = max(self.whole, key=lambda k: float((box[k].width / self.whole[k]).mid()))
         (a, b), m = box[k].ends, box[k].middle
         return [box.with_side(k, half) for half in (Interval(a, m), Interval(m, b))]
@@ -205,7 +208,7 @@ class Sides:
 
 KINDS = DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"  # the gravest first
 _HAVE_POLES = {"polygamma"}  # where they have no value
-_BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
+_BALLS = 100  # cost of one evaluation by a reference in balls, in evaluations of cells
 
 
 class Found(NamedTuple):
@@ -219,14 +222,15 @@ Turn = tuple[arb, arb]  # where a function turns, and its value there
 
 
 def _between_turns(function: Callable[[arb], arb], x: Interval, *turns: Turn) -> Interval:
-    """The range of a function that is monotone but for some places."""
+    """Return the range of a function that is monotone except at some places."""
     inside = [value for place, value in turns if not (place < x.low or place > x.high)]
     return Interval.around(*map(function, x.ends), *inside)
 
 
 def _by_pieces(function: Real, x: Interval, *turns: Turn) -> Found:
-    """The range of a function that is monotone over its domain but for some places. It has a
-    pole where it is infinite at an end of that.
+    """Return the range of a function that is monotone over its domain except at some places.
+
+    It has a pole where it is infinite at an end of its domain.
     """
     inside = Interval(max(x.low, arb(function.low)), min(x.high, arb(function.high)))
     if inside.low > inside.high:
@@ -262,7 +266,7 @@ def _gamma(x: Interval) -> Found:
 
 
 def _loggamma(x: Interval) -> Found:
-    """The logarithm of the size of gamma."""
+    """Return the logarithm of the absolute value of gamma."""
     found = _gamma(x)
     sizes = found.interval
     if sizes is None or 0 in sizes:
@@ -271,13 +275,13 @@ def _loggamma(x: Interval) -> Found:
 
 
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
-    """A function of period 2*pi, between 1 at crest*pi and -1 at (crest + 1)*pi."""
+    """Return a function of period 2*pi, between 1 at crest*pi and -1 at (crest + 1)*pi."""
     whole, turns = Interval(-ONE, ONE), []
     if not x.is_finite:
         return Found(whole)
     for turn, value in ((crest, ONE), (crest + 1, -ONE)):
         begin, end = ((a / arb.pi() - turn) / 2 for a in x.ends)
-        if not low(begin).ceil().mid() > high(end):  # there may be a whole number between them
+        if not low(begin).ceil().mid() > high(end):  # a whole number may lie between them
             turns.append(value)
     return Found(whole & Interval.around(*map(function, x.ends), *turns))
 
@@ -290,7 +294,7 @@ def _powers(x: Interval, y: Interval) -> Found:
     if x.low < 0:
         nowhere = x.high < 0 and y.is_finite and y.high.floor() < y.low
         return Found(None if nowhere else EVERYTHING, DOMAIN)
-    # of numbers from 0 on: monotone along both axes, so that the ends are at corners
+    # For bases from 0 on, powers are monotone along both axes, so that the ends are at the corners.
     corners = [power(a, b) for a in x.ends for b in y.ends]
     found = Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
     return Found(found, POLE if x.low == 0 and y.low < 0 else None)
@@ -323,8 +327,10 @@ _SHAPES: dict[str, Callable[..., Found]] = {
 
 
 def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
-    """The range of a function, and the work that it took, in cells: by its shape, else by its
-    reference in balls. Raises Unsupported where that proves nothing.
+    """Return the range of a function, and the work that it took, in cells.
+
+    The range follows from its shape, or else from its reference in balls. Raises Unsupported where
+    that proves nothing.
     """
     if name in _SHAPES and not hasattr(function, "by_mpmath"):  # that of a record has its own name
         return _SHAPES[name](*given), 0

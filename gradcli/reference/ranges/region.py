@@ -1,8 +1,10 @@
-"""The maker of cells: each once, with like terms and like factors gathered, and all branches taken
-where there are some; and a program read over a box as cells, by the references of its operations.
+"""Maker of cells, and a program read over a box as cells, by its operations' references.
 
-What is equal as a polynomial of cells is mostly one cell, and that is where intervals lose least:
-x - x is 0, and x*x never negative.
+Each cell is made once, with like terms and like factors gathered. Where there are branches, all are
+taken.
+
+Expressions that are equal as polynomials of cells are mostly one cell, with which intervals lose
+least: x - x is 0, and x*x never negative.
 """
 
 from __future__ import annotations
@@ -39,9 +41,9 @@ from gradcli.reference.ranges.intervals import Box, Interval, precise
 from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
 Ends = tuple[float, float]
-_SHARE = 0.3819  # of the sides of the box, for a point in it
-_MOST_RESULTS = 64  # of the branches of one operation
-_MOST_CHOICES = 5  # of a function, for each of which it has twice as many branches
+_SHARE = 0.3819  # relative place of a sample point along the sides of the box
+_MOST_RESULTS = 64  # most results that the branches of one operation have
+_MOST_CHOICES = 5  # most choices of a function, each of which doubles the number of branches
 
 _SERIAL = attrgetter("serial")
 
@@ -55,8 +57,9 @@ class Parting(Unsupported):
 
 
 class Cells(Algebra):
-    """Context that a record's reference receives where scalars are cells over a box. It counts
-    the work: cells that were evaluated.
+    """Context that a record's reference receives where scalars are cells over a box.
+
+    It counts the work: cells that were evaluated.
     """
 
     overflows = False
@@ -70,12 +73,12 @@ class Cells(Algebra):
         point = ((x.low + x.width * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box))
         self.somewhere = Evaluation(self, Box.at(point))
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
-        self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
+        self._signs: dict[Cell, Signs] = {}  # signs that are decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
         self._infinite = {self.of(math.inf): 1, self.of(-math.inf): -1}
 
     def of(self, x: Any) -> Cell:
-        """A cell as it is, a number exactly."""
+        """Convert a number exactly to a cell; return a cell unchanged."""
         if isinstance(x, Cell):
             return x
         value = x.item() if hasattr(x, "item") else x
@@ -99,12 +102,12 @@ class Cells(Algebra):
         return x if x.known is not None or isinstance(x, Leaf) else Named(self, (x,))
 
     def choice(self, off: Cell, *sides: Branch) -> Cell:
-        """A choice between two results; the one itself where it is the only one."""
+        """Return a choice between two results, or the result itself if it is the only one."""
         alike = all(side.result is sides[0].result for side in sides)
         return sides[0].result if alike else self._once(Choice, off, *sides)
 
     def sum(self, parts: Iterable[tuple[fmpq | int, Cell]]) -> Cell:
-        """The sum of multiples: sums in it are opened, and like terms gathered."""
+        """Add multiples of cells; sums among them are opened, and like terms gathered."""
         constant, terms = fmpq(0), dict[Cell, fmpq]()
         for coefficient, cell in parts:
             constant += coefficient * cell.constant
@@ -116,12 +119,15 @@ class Cells(Algebra):
         return self._once(Sum, constant, *left)
 
     def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
-        """A number and a cell whose product is this one: the same cell for all multiples of it."""
+        """Return a number and a cell whose product is ``cell``.
+
+        The cell is the same for all multiples of it.
+        """
         leading = next((q for q, _ in cell.terms if q != 0), fmpq(1))
         return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
 
     def product(self, parts: Iterable[tuple[Cell, fmpq | int]]) -> Cell:
-        """The product of powers, opened and gathered likewise; numbers become coefficients."""
+        """Return the product of powers, opened and gathered likewise; numbers become coefficients."""
         scale, known = fmpq(1), dict[Cell, Factor]()
         pending = [(cell, fmpq(exponent)) for cell, exponent in parts][::-1]
         while pending:
@@ -157,8 +163,10 @@ class Cells(Algebra):
         return self.call("floor", None, x) if x.known is None else self.of(int(x.known.floor()))
 
     def replace(self, root: Cell, known: Mapping[Cell, Cell], beside: bool = False) -> Cell:
-        """A cell made anew, with others in the places of some. ``beside``: without the sides of
-        choices that fill no space, which have no part in a derivative.
+        """Return a cell made anew, with other cells in the places of some.
+
+        ``beside`` leaves out the sides of choices that fill no space, which have no part in a
+        derivative.
         """
         found = dict(known)
         for cell in root.order:
@@ -176,7 +184,7 @@ class Cells(Algebra):
     # analytic function that is not zero everywhere
 
     def slope(self, y: Cell, x: Cell) -> Cell:
-        """The derivative of one cell by another: a variable, or a named value."""
+        """Return the derivative of one cell by another: a variable, or a named value."""
         y = self.replace(y, {}, beside=True)
         found = self._slopes.setdefault(x, {x: self.one})
         for cell in y.order:
@@ -220,7 +228,7 @@ class Cells(Algebra):
         return grow({})
 
     def _join(self, off: Cell, signs: Sequence[Signs], results: Sequence[Any]) -> Any:
-        """The results of two branches as one, entry by entry."""
+        """Join the results of two branches entry by entry."""
         if isinstance(results[0], tuple):
             return tuple(self._join(off, signs, parts) for parts in zip(*results, strict=True))
         x, y = (np.asarray(part, dtype=object) for part in results)
@@ -237,38 +245,39 @@ class Cells(Algebra):
         return not self._holds(self._on_path(truth), EQUAL)
 
     def _holds(self, off: Cell, signs: Signs) -> bool:
-        """Tell whether the sign of a cell is one of some: if it varies, in one branch, and later in
-        the other.
+        """Return whether the sign of a cell is one of some.
+
+        If the sign varies, the first branch assumes that it is, and a later one that it is not.
         """
-        scale, off = self.monic(off)  # all multiples of a cell are one condition
+        scale, off = self.monic(off)  # all multiples of a cell share one condition
         if all(q == 0 for q, _ in off.terms):
             return (off.constant > 0) - (off.constant < 0) in signs
         signs = signs if scale > 0 else frozenset(-s for s in signs)
-        # on a face any sign is possible, which tells nothing of derivatives
+        # On a face any sign is possible, which says nothing about derivatives.
         on_face = any(self.whole.box[k].is_point for k in off.leaves)
         possible = self._signs.get(off) or (ANY if on_face else self.whole.signs(off))
         sides = possible & signs, possible - signs
         if not all(sides):
             return bool(sides[0])
-        # what has branches may be 0 on a region, which then is known
+        # A cell with branches may be 0 on a whole region, where it is then known.
         if EQUAL in sides and (piece := self.take_choices(off)) is not off:
             return self._holds(piece, signs)
         raise Parting(off, *sides)
 
     def _on_path(self, x: Cell) -> Cell:
-        """The result of a choice on one of its sides, and later on the other."""
+        """Return the result of a choice on one of its sides, and later on the other."""
         while isinstance(x, Choice):
             x = x.sides[not self._holds(x.off, x.sides[0].signs)].result
         return x
 
     def take_choices(self, root: Cell) -> Cell:
-        """A cell with its choices made, each in a branch of its own; if they are many, as it is."""
+        """Make a cell's choices, each in a branch of its own, or leave it if they are many."""
         while choices := [c for c in root.order if isinstance(c, Choice)]:
             if len({c.off for c in choices}) > _MOST_CHOICES:
                 break
             root = self.replace(root, {choices[-1]: self._on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL]:
-            if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable that is known there
+            if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable known in this branch
                 leaf = off.terms[0][1]
                 root = self.replace(root, {leaf: leaf - off})
         return root
@@ -301,7 +310,7 @@ class Cells(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         given = [None if a is None else self.of(a) for a in arguments]
         if op.kind == "smooth":
-            from gradcli.reference.symbolic.cells import of_operation  # sympy
+            from gradcli.reference.symbolic.cells import of_operation  # late, as it imports sympy
 
             return of_operation(self, op, static, given)
         try:
@@ -310,7 +319,7 @@ class Cells(Algebra):
             raise Unsupported(f"{op.name}: {error}") from None
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
-        """An operation on arrays of cells, in all its branches."""
+        """Apply an operation to arrays of cells, in all its branches."""
         if op.elementwise:
             return self.elementwise(op, static, arrays)
         return self.branch(lambda: super(Cells, self).apply(op, static, arrays))
@@ -337,13 +346,13 @@ class Region(ReferenceTape):
             return [Algebra.map(self.cells.of, self.run(root)) for root in roots]
 
     def number(self, root: Expr) -> Cell:
-        """A result, or the sum of the entries of one, as a cell. Raises Unsupported."""
+        """Return a result, or the sum of its entries, as a cell, or raise Unsupported."""
         (found,) = self.read(root)
         with precise():
             return self.cells.fsum(np.ravel(found))
 
     def slope(self, cell: Cell, place: int) -> Cell:
-        """The derivative of a cell by a variable."""
+        """Return the derivative of a cell by a variable."""
         with precise():
             return self.cells.slope(cell, self.cells.leaf(place))
 

@@ -1,10 +1,12 @@
-"""The range of a cell over a box by branch and bound: the box whose bound is furthest out is
-halved, until the bound is tight. One look at a box bounds the cell by its natural extension, by
-monotonicity, and by the mean value theorem; the excess is over what was computed at points.
+"""The range of a cell over a box by branch and bound.
 
-Relations over a box are proved, box by box where there is room to spare, refuted by a point, or left
-open in a small box. Equalities are proved by algebra, in the field of the functions of a cell, where
-what is zero is zero wherever it has a value.
+The box whose bound is furthest out is halved until the bound is tight. One look at a box bounds the
+cell by its natural extension, by monotonicity, and by the mean value theorem; the excess is over
+what was computed at points.
+
+Relations over a box are proved, box by box where there is room to spare, refuted by a point, or
+left open in a small box. Equalities are proved by algebra, in the field of the functions of a cell,
+where what is zero is zero wherever it has a value.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ from gradcli.reference.ranges.cells import BROKEN, GAPS, Call, Cell, Evaluation,
 from gradcli.reference.ranges.intervals import EVERYTHING, KINDS, Box, Interval, Sides, precise
 from gradcli.reference.ranges.region import Ends, Region
 
-_CLOSE = 2.0**-52  # of the sides of a box
-_FINEST = 2.0**-60  # of the sides of the box: no box is halved further
-_HOPELESS = 2.0**-40  # where it is unbounded
+_CLOSE = 2.0**-52  # relative to the sides of a box
+_FINEST = 2.0**-60  # relative to the sides of the box: no box is halved further
+_HOPELESS = 2.0**-40  # the same where the bound is infinite
 _POLISH, _POLISHED = 150, 2.0**-58  # boxes for ends that are those of the true range
-_PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
-_ATTAINED = 1e-9  # of the values: a bound that is so near to a value is taken for it
-_SMALL = 1e-6  # beside the other end of a range: what an end at 0 is measured by
-_WORK = 240_000  # cells that are evaluated for one range
+_PATIENCE = 1_000  # most boxes that are halved without improving the bound
+_ATTAINED = 1e-9  # relative: a bound this close to a value counts as attained
+_SMALL = 1e-6  # relative to the other end of a range: the scale by which an end at 0 is measured
+_WORK = 240_000  # most cells that are evaluated for one range
 
 
 @dataclass(eq=False)
@@ -50,15 +52,17 @@ class Node:
 
 
 def value_at(cell: Cell, point: Box) -> Interval | None:
-    """The value at a point, if it has one there and does not jump."""
+    """Return the value at a point, if the cell has one there and does not jump."""
     value = Evaluation(cell.cells, point).value(cell)
     return None if value.kinds & BROKEN else value.interval
 
 
 class Side(NamedTuple):
-    """One end of a range: a float that no value is beyond, if there is a value; whether it is as
-    close to the true one as was asked for; where it is attained, to many digits, if that was found;
-    and where the furthest value may be.
+    """One end of a range.
+
+    It is a float that no value exceeds, if there is a value. It also says whether it is as close to
+    the true end as was asked for, where it is attained (to many digits, if that was found), and
+    where the furthest value may be.
     """
 
     end: float | None
@@ -83,7 +87,8 @@ class Search:
             self._attain(corner)
 
     def worst(self, sign: int, whole: bool = False) -> Iterator[tuple[arb, Node]]:
-        """The bound in one direction and the box it is that of, again and again as that is halved.
+        """Yield the bound in one direction with its box, again and again as boxes are halved.
+
         ``whole``: points without a value leave a box without a bound.
         """
         heap: list[tuple[arb, int, Node]] = []
@@ -125,7 +130,7 @@ class Search:
         return Side(None)
 
     def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
-        """The point of a bound, to many digits: one looked at, or the roundest in its box."""
+        """Return the point of a bound, to many digits: one looked at, or the roundest in its box."""
         self._attain(box.roundest)
         if not self.best:
             return None
@@ -142,7 +147,7 @@ class Search:
         return bool(sign * bound - here <= span * arb(width))
 
     def _attain(self, point: Box) -> Interval | None:
-        """The value at a point, which may be further out than others."""
+        """Take the value at a point, which may be further out than others."""
         value = value_at(self.cell, point)
         if value is not None and value.is_finite:
             for sign, end in ((1, value.low), (-1, -value.high)):
@@ -151,7 +156,7 @@ class Search:
         return value
 
     def look(self, box: Box, outer: Interval = EVERYTHING) -> Node:
-        """A box with the range over it, as tight as one look gives it, within an outer one."""
+        """Return a box with the range over it, as tight as one look gives it, within an outer one."""
         here = Evaluation(self.cells, box)
         value = here.value(self.cell)
         x, kinds, middle = value.interval, value.kinds, box.middle
@@ -176,7 +181,7 @@ class Search:
                 faces = [face.with_side(k, end) for face, end in zip(faces, ends, strict=True)]
         if faces[0] is box:
             return EVERYTHING
-        # the slopes of a face may have a sign where those of the box have none
+        # The slopes on a face may have a definite sign where those on the box have none.
         least, most = (
             (not node.kinds & BROKEN and node.interval) or EVERYTHING
             for node in map(self.look, faces)
@@ -188,13 +193,13 @@ class Search:
 # with it: boxes around its poles, kinks and jumps, and those where it is not defined.
 
 
-_FINEST_PLACE = 2.0**-46  # of the sides of the box
-_POINT = 2.0**-144  # of them, within which a round number is taken for the place
-_MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
+_FINEST_PLACE = 2.0**-46  # relative to the sides of the box
+_POINT = 2.0**-144  # relative to them: a round number this close is taken for the place
+_MOST_BOXES = 64  # most boxes that are halved again; more of them mean places along a line
 _MOST_WORK = 60_000  # for cells of the same variables that one operation was made of
 _ALL_WORK = 1_440_000  # for all such
 
-Range = tuple[Side, Side]  # the lower end and the upper one
+Range = tuple[Side, Side]  # lower end, upper end
 
 
 class Place(NamedTuple):
@@ -229,7 +234,7 @@ class Function(Region):
         with precise():
             found = Found(self._range(self.cell, width), [], self.find_places())
             for k in range(len(self.box)) if found.value else ():
-                slope = self.slope(self.cell, k)  # where the function has a value
+                slope = self.slope(self.cell, k)  # only where the function has a value
                 slope = self.cells.sum([(1, slope), (0, self.cell)])
                 found.grad.append(self._range(slope, width))
             if norms:
@@ -282,13 +287,13 @@ class Function(Region):
                 yield Place(kind, first, box)
 
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
-        """The events in some cells that matter in a box, and whether it is out of the domain."""
+        """Return the events in some cells that matter in a box, and whether it leaves the domain."""
         value, events = Evaluation(self.cells, box).value(self.cell)
         kinds = {e.kind for e in events if e.cell in cells}
         return kinds if value is not None else kinds & GAPS, value is None
 
     def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
-        """A side that ends at the roundest numbers beyond which nothing is the matter."""
+        """Return a side that ends at the roundest numbers beyond which nothing is the matter."""
         a, b = box[k].ends
         room, near = (self.box[k].width * share for share in (_FINEST_PLACE * 4, _POINT))
 
@@ -319,9 +324,9 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
 # -- Relations
 
 
-_WORK_OF_PROOF = 100_000  # cells that are evaluated for one relation
+_WORK_OF_PROOF = 100_000  # most cells that are evaluated for one relation
 _WORK_FOR_PARTS = 60_000  # for the parts of a box in which algebra proves an equality
-_SMALL_PART = 2.0**-30  # of the sides of these parts
+_SMALL_PART = 2.0**-30  # smallest such part, relative to the sides of the box
 
 Point = list[float]
 
@@ -338,8 +343,9 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """A relation over a region, which is refuted by points that are confirmed; those on kinks
-    may be left out.
+    """A relation over a region.
+
+    Points that are confirmed refute it; those on kinks may be left out.
     """
 
     region: Region
@@ -362,10 +368,11 @@ class Proof:
     def _positive(
         self, cell: Cell, strictly: bool = False, defined: bool = False, work: int = _WORK_OF_PROOF
     ) -> Outcome:
-        """Prove that a cell is positive, or not negative, box by box: the one in which it may be
-        least comes first. Points at which it is not refute it: the middles of boxes, the corners of
-        the whole one, and a round number of the last. ``defined``: a point without a value leaves
-        it open, and refutes nothing.
+        """Prove that a cell is positive, or not negative, box by box.
+
+        The box in which it may be least comes first. Points at which it is not positive refute it:
+        the middles of boxes, the corners of the whole box, and a round number of the last one.
+        ``defined``: a point without a value leaves it open, and refutes nothing.
         """
         search = Search(cell, self.region.box, natural=defined)
         points = [self.region.box.middle, *self.region.box.corners]
@@ -390,7 +397,7 @@ class Proof:
         return Outcome(True)
 
     def _reduce(self, cell: Cell) -> Cell:
-        """A cell of the same zeros where it is defined: 0 in branches that algebra proves."""
+        """Return a cell with the same zeros where it is defined: 0 in branches that algebra proves."""
 
         def in_a_branch() -> Cell:
             piece = self.region.cells.take_choices(cell)
@@ -407,7 +414,7 @@ def vanishes(cell: Cell) -> bool:
 
 
 def _element(functions: Functions, root: Cell) -> Element:
-    """A cell as an element of a field."""
+    """Convert a cell to an element of a field."""
     found: dict[Cell, Any] = {}
     for cell in root.order:
         if isinstance(cell, Named):

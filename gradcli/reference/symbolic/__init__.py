@@ -1,3 +1,4 @@
-"""The only importer of sympy: operations and whole functions as sympy expressions, and their
-derivatives.
+"""Operations and whole functions as sympy expressions, and their derivatives.
+
+Only this package imports sympy.
 """

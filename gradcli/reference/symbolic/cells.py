@@ -1,5 +1,6 @@
-"""Operations as cells of ranges: sympy's expression of each single operation, and sympy's
-derivatives of its functions.
+"""Operations as cells of ranges.
+
+Each single operation is sympy's expression, and derivatives of its functions are sympy's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_functio
 
 
 def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
-    """A smooth operation on cells."""
+    """Apply a smooth operation to cells."""
     try:
         function = smooth_function(op, len(arguments), static)
     except (TypeError, ValueError, AttributeError) as error:
@@ -27,7 +28,7 @@ def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Seque
 
 
 def partial(cells: Any, call: Any, place: int) -> Any:
-    """sympy's derivative of a function by one of its arguments."""
+    """Return sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
     given = tuple(a.known if i != place else None for i, a in enumerate(call.args))
@@ -36,7 +37,7 @@ def partial(cells: Any, call: Any, place: int) -> Any:
 
 @cache
 def _smooth(function: Any, given: tuple[fmpq | None, ...]) -> Smooth:
-    """A function of sympy's, which is told numbers, such as orders of derivatives."""
+    """Return a function of sympy's that knows some numbers, such as orders of derivatives."""
     symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(len(given)))
     told = [
         x if q is None else sympy.Rational(int(q.p), int(q.q))

@@ -1,9 +1,10 @@
-"""The whole function as one sympy expression, every array entry a real symbol, and its derivative
-by sympy.
+"""Whole function as one sympy expression, and its derivative by sympy.
+
+Every array entry is a real symbol.
 
 The expression is read off the tape of scalars, which has the branches that were taken at the point,
-so that derivatives need no Heaviside or Dirac functions; whoever asks has made sure that the point
-is not on a kink.
+so that derivatives need no Heaviside or Dirac functions. The caller has made sure that the point is
+not on a kink.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from gradcli.reference.scalars import (
 from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, smooth_function
 from gradcli.reference.tape import ReferenceTape, exact_array
 
-_HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
-# the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
+_HEAVIEST = 2_000  # most nodes of an expression written out as a tree, all of which sympy may visit
+# Largest denominator of an exponent: sympy's polynomials have about as many terms as this.
 _FINEST = 64
 
 
@@ -87,7 +88,7 @@ def _is_simple(payload: Any) -> bool:
 
 
 def _number(x: Any) -> Any:
-    """A number of the tape that is a constant, exactly."""
+    """Convert a constant number of the tape exactly."""
     if isinstance(x, (int, np.integer)):
         return sympy.Integer(int(x))
     parts = getattr(x, "_mpf_", None)
@@ -98,7 +99,7 @@ def _number(x: Any) -> Any:
 
 
 def _write(node: Traced, expressions: list[Any]) -> Any:
-    """The expression of a step of the tape, of those of its arguments."""
+    """Return the expression of a step of the tape, given those of its arguments."""
     step: Any = node.function
     if isinstance(step, Arithmetic):
         return step.value(*expressions)
@@ -110,9 +111,9 @@ def _write(node: Traced, expressions: list[Any]) -> Any:
         smooth = step.smooth
     else:
         raise Unsupported(step.name)
-    # sympy looks for other forms of sizes and signs, by expanding whatever stands in them, which
-    # takes for ever where they are nested: on its side of zero, a size is x or -x, and a sign a
-    # number
+    # sympy tries to rewrite absolute values and signs by expanding their arguments, which takes
+    # forever where they are nested. On one side of zero, an absolute value is x or -x, and a sign
+    # is a number.
     table: dict[Any, Any] = {}
     for symbol, expression, argument in zip(
         smooth.symbols, expressions, node.arguments, strict=True
@@ -132,8 +133,8 @@ def _label(node: Traced) -> str:
     return str(step.smooth.text if isinstance(step, Differentiated) else step.name)
 
 
-# Gives what is known under a key, or makes it: data of which JSON has the kinds, but for functions
-# that a record has made.
+# Returns the data stored under a key, or makes it. The two functions give the key and the data.
+# Both are of types that JSON has, apart from functions that a record has made.
 Kept = Callable[[Callable[[], Any], Callable[[], Any]], Any]
 
 
@@ -177,7 +178,8 @@ class WholeDerivative:
             return len(inputs), lines, list(map(value_of, [*results, *weights, *entries]))
 
         def differentiate() -> Any:
-            # the same symbols for every function: sympy remembers what it found out about them
+            # All functions share the same symbols, because sympy caches what it finds out about
+            # them.
             symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(len(inputs))]
             expressions, sizes = dict(zip(inputs, symbols, strict=True)), dict.fromkeys(inputs, 1)
             for serial in in_time(order):
@@ -207,7 +209,7 @@ class WholeDerivative:
         self.program = Steps(kept(key, differentiate))
 
     def evaluate(self, m: Any) -> list[np.ndarray]:
-        """The gradients at the precision of a context."""
+        """Return the gradients at the precision of a context."""
         numbers = [
             m.mpf(value) if known is None else known.reference(m) for value, known in self.inputs
         ]
@@ -223,17 +225,17 @@ _NAMES = re.compile(r"\b([A-Za-z]\w*)(?=\()|\b(pi|E|oo|zoo|nan|EulerGamma|Catala
 
 
 def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
-    """A template of operands by their places; empty where sympy has no such function."""
+    """Return a template of operands by their places, or "" if sympy has no such function."""
     if op.algebra == "choice":
         return "sympy.Piecewise(({1}, {0}), ({2}, True))"
     places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
     try:
         found = sympy.sympify(expression_of(op, places, static))
-        found = found.replace(  # a function of a record that sympy can write otherwise
+        found = found.replace(  # a record's function that sympy can write in another way
             lambda part: getattr(part, "formula", None) is not None,
             lambda part: part.formula(part.args[0], int(part.args[1])),
         )
-    except Exception:  # a reference that compares, or calls what sympy does not have
+    except Exception:  # the reference compares, or calls what sympy does not have
         return ""
     kinds = {type(part) for part in sympy.preorder_traversal(found)}
     if any(k.__name__.startswith("_") or not k.__module__.startswith("sympy.") for k in kinds):

@@ -1,8 +1,9 @@
-"""Operations as sympy functions, their derivatives by sympy, and sympy expressions as
-multi-precision programs.
+"""Operations as sympy functions, their derivatives, and expressions as programs.
 
-The only package that imports sympy. Expressions are built from records and from the program's own
-graph, never from text, with symbols of our own.
+The derivatives are sympy's; the programs are in multi-precision.
+
+This is the only package that imports sympy. Expressions are built from records and from the
+program's own graph, never from text, with symbols of our own.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ OTHERS = pairs_of(
 
 
 class OfSympy(ABC):
-    """A context of our own, which has sympy's functions and powers of what it computes with, and
-    mpmath's names for the rest.
+    """Context of our own for sympy's functions.
+
+    It has sympy's functions and powers of what it computes with, and mpmath's names for the rest.
     """
 
     NoConvergence: tuple[()] = ()
     mpc: tuple[()] = ()
-    others: Mapping[Any, Any] = OTHERS  # the functions by which sympy writes some
+    others: Mapping[Any, Any] = OTHERS  # functions that sympy writes in terms of others
 
     def call(self, function: Any, *arguments: Any) -> Any:
-        """A function of sympy's, or one that a record has made."""
+        """Apply a function of sympy's, or one that a record has made."""
         other = self.others.get(function)
         return (
             self.own(function, *arguments)
@@ -53,7 +55,7 @@ class OfSympy(ABC):
 
     @abstractmethod
     def own(self, function: Any, *arguments: Any) -> Any:
-        """A function that is not written by others."""
+        """Apply a function that is not written by others."""
 
     @abstractmethod
     def pow(self, base: Any, exponent: Any) -> Any: ...
@@ -77,7 +79,7 @@ class Smooth:
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
         self._partials: dict[int, Smooth] = {}
-        self._on_arrays: dict[bool, Steps] = {}  # with the size of terms, and without
+        self._on_arrays: dict[bool, Steps] = {}  # by whether the size of terms is included
 
     @cached_property
     def text(self) -> str:
@@ -97,10 +99,10 @@ class Smooth:
     def on_arrays(
         self, of: Smooth, out: Any, arrays: Sequence[Any], dtype: Any, sized: bool
     ) -> list[Any]:
-        """The slope of a function, whose value is ``out``, in a precision of floats, and the size
-        of the terms that it is computed of.
+        """Compute the slope of a function in a precision of floats, and the size of its terms.
 
-        sized  whether the size is asked for; else it is None
+        ``out`` is the function's value. The terms are those that the slope is computed of; their
+        size is None unless it is asked for by ``sized``.
         """
         if sized not in self._on_arrays:
             roots = [self.expression, magnitude(self.expression)][: 1 + sized]
@@ -115,8 +117,9 @@ class Smooth:
 
 
 def expression_of(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """An operation on expressions: the reciprocal functions, and their inverses, by the names that
-    sympy has for them, too.
+    """Apply an operation to expressions.
+
+    Reciprocal functions and their inverses have sympy's names for them, too.
     """
     own: Any = getattr(sympy, op.name, None)
     return (
@@ -127,7 +130,7 @@ def expression_of(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) ->
 
 
 def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
-    """An elementwise operation as a sympy function of ``count`` real variables."""
+    """Return an elementwise operation as a sympy function of ``count`` real variables."""
     return _smooth_function(op, count, tuple(sorted(static.items())))
 
 
@@ -140,7 +143,7 @@ def _smooth_function(op: Op, count: int, static: tuple[tuple[str, Any], ...]) ->
 _IN_MPMATH = {
     sympy.ceiling: "ceil",
     sympy.Abs: "fabs",
-}  # of functions that are not sympy's name in small letters there
+}  # sympy functions whose name in mpmath is not sympy's in lower case
 
 
 class Steps:
@@ -164,7 +167,7 @@ class Steps:
             if node in places:
                 continue
             if ready:
-                places[node] = len(symbols) + len(steps)  # a symbol may be given twice
+                places[node] = len(symbols) + len(steps)  # two symbols may be the same
                 steps.append((_describe(node), [places[a] for a in _arguments(node)]))
             else:
                 stack.append((node, True))
@@ -172,7 +175,7 @@ class Steps:
         return cls((len(symbols), steps, [places[root] for root in roots]))
 
     def run(self, m: Any, arguments: tuple[Any, ...]) -> list[Any]:
-        """The values of the roots in an mpmath context; NaN where a step has no real value."""
+        """Return the roots' values in an mpmath context, or NaN where a step has no real value."""
         values = list(arguments)
         for function, places in self.steps:
             values.append(real(m, function, *[values[p] for p in places]))
@@ -181,7 +184,10 @@ class Steps:
 
 @cache
 def program_of(function: Any, count: int) -> Steps:
-    """A function of sympy's, or one that a record has made, of so many numbers."""
+    """Return the program of a function of ``count`` numbers.
+
+    The function is one of sympy's, or one that a record has made.
+    """
     symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
     return Steps.of([function(*symbols)], symbols)
 
@@ -199,8 +205,9 @@ def _arguments(node: Any) -> tuple[Any, ...]:
 
 
 def _describe(node: Any) -> tuple[Any, ...]:
-    """Describe a step: the name of its kind, and what belongs to it, in numbers but for functions
-    that a record has made.
+    """Describe a step by the name of its kind and by its own data.
+
+    The data are numbers, except for functions that a record has made.
     """
     if node.is_Rational:
         return "rational", int(node.p), int(node.q)
@@ -219,7 +226,7 @@ def _describe(node: Any) -> tuple[Any, ...]:
 
 
 def _function(kind: str, *own: Any) -> Callable[..., Any]:
-    """The function of a step that is described so."""
+    """Return the function of a step with this description."""
     if kind == "rational":
         return lambda m: m.mpf(own[0]) / own[1]
     if kind == "float":
@@ -236,9 +243,7 @@ def _function(kind: str, *own: Any) -> Callable[..., Any]:
 
 
 def _by_mpmath(function: Any) -> Callable[..., Any]:
-    """Return what computes a function of sympy's, or one that a record has made, in a context of
-    mpmath's.
-    """
+    """Return a callable for a function of sympy's, or of a record, in a context of mpmath's."""
     import mpmath
 
     if function is sympy.polygamma:
@@ -272,7 +277,7 @@ def _named(own: str) -> Callable[[Any], Any]:
     return lambda m: +getattr(m, own)
 
 
-# sympy's, and the contexts' names
+# The names of sympy's constants, each with its name in the contexts.
 _NUMBERS = "pi pi,oo inf,-oo ninf,nan nan,zoo nan,EulerGamma euler,zero zero,DiracDelta zero"
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _named(own) for name, own in map(str.split, _NUMBERS.split(","))},
@@ -292,7 +297,7 @@ class _Arrays(OfSympy):
     Raises Unsupported for those of which NumPy has no loop.
     """
 
-    inf, ninf, nan, zero = np.inf, -np.inf, np.nan, 0.0  # of the precision of whatever they meet
+    inf, ninf, nan, zero = np.inf, -np.inf, np.nan, 0.0  # adopt the precision of other operands
 
     def __init__(self, dtype: Any) -> None:
         self.mpf = dtype
@@ -332,10 +337,10 @@ _arrays = cache(_Arrays)
 
 
 def magnitude(expression: Any) -> Any:
-    """An expression for the size of an expression's terms, rounding included: of a sum, that of all
-    its terms together.
+    """Return an expression for the size of an expression's terms, rounding included.
 
-    A function's own is its value's, and what the rounding of its arguments makes of it.
+    For a sum it is the size of all its terms together. A function's own is its value's, plus the
+    effect of its arguments' rounding.
     """
     known: dict[Any, Any] = {}
     for node in sympy.postorder_traversal(expression):

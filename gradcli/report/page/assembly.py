@@ -1,5 +1,6 @@
-"""The page of explanations: one file of HTML with a section for each query, which can be read as it
-is, and a script that plays it.
+"""The page of explanations: one HTML file with a section for each query.
+
+It can be read as it is, and a script plays it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PHASES = {
     "end": "Gradient",
 }
 _INFIX = words("+ - * / ** @ ^ < > <= >= == !=")
-_MOST_NUMBERS = 50_000  # of arrays that a page writes out
+_MOST_NUMBERS = 50_000  # numbers in arrays that a page writes out
 
 
 class PlayedStep(NamedTuple):
@@ -52,15 +53,16 @@ class PlayedStep(NamedTuple):
 
 
 class Section:
-    """The section of one query: the steps that are played, and the nodes, each as an element that
-    opens; ``prefix`` makes their ids unique on the page.
+    """Section of one query: the steps that are played, and the nodes.
+
+    Each node is an element that opens; ``prefix`` makes their ids unique on the page.
     """
 
     def __init__(self, explanation: Explanation, digits: int, prefix: str) -> None:
         self.explanation, self.digits, self.prefix = explanation, digits, prefix
         self.sheet = Sheet(explanation, digits)
         self.steps = [*self._steps()]
-        # entries of an array that is written out
+        # Most entries of an array that is written out.
         self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes)))
 
     def number(self, value: Any) -> str:
@@ -81,7 +83,7 @@ class Section:
                 f"{list_names([*explanation.gradients])}."
             )
         yield PlayedStep("start", (), first)
-        for node in explanation.nodes:  # numbers of the text come with what uses them
+        for node in explanation.nodes:  # literals appear with the operations that use them
             if node.op != "const" or len(explanation.nodes) == 1:
                 yield PlayedStep("forward", (node.id,), *self._forward(node))
         if explanation.backward:
@@ -153,7 +155,7 @@ class Section:
         return words + (f", {each.summed}." if each.summed else "."), self.product(each)
 
     def product(self, each: Contribution) -> str:
-        """A contribution as what it is computed from."""
+        """Return a contribution together with the numbers that it is computed from."""
         local = "" if each.partial is None else f" · {self.number(each.local)}"
         return (
             f"{self.number(self.explanation.node(each.node).adjoint)}{local} → "
@@ -208,8 +210,9 @@ class Section:
             yield f"<pre>{xml_text(text_of([*self.sheet.passed_lines(node)]))}</pre>"
 
     def _array(self, what: str, value: Any) -> str:
-        """Numbers in a line; an array whose numbers have room on the page also as a picture, with
-        all of them below it.
+        """Return numbers in a line, and an array also as a picture, if the page has room for it.
+
+        The picture has all of the array's numbers below it.
         """
         line = f"<p>{code(self.number(value))}</p>"
         array = np.asarray(0 if isinstance(value, tuple) else value)
@@ -235,8 +238,10 @@ def note(text: str) -> str:
 
 
 def _heat_map(cells: np.ndarray) -> str:
-    """A square for each entry: orange above zero, blue below it, the stronger the larger, and what
-    is not finite violet.
+    """Return a square for each entry, coloured by its sign and size.
+
+    It is orange above zero and blue below it, the stronger the larger; what is not finite is
+    violet.
     """
     finite = np.isfinite(cells)
     sizes = np.abs(np.where(finite, cells, 0.0))
@@ -249,15 +254,15 @@ def _heat_map(cells: np.ndarray) -> str:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """``a, b and c``."""
+    """Join names as ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 # -- The page ------------------------------------------------------------------------------------
 
 
-MOST_NODES = 1_500  # up to which each is on the page; of more there is the text
-_NAMES = 12  # gradients that stand above the graph
+MOST_NODES = 1_500  # a page shows each of up to this many nodes; for more, there is the text
+_NAMES = 12  # most gradients above the graph
 
 
 def page(explanations: Sequence[ShownExplanation], digits: int | None = None) -> str:
@@ -354,8 +359,9 @@ def _folded_panel(title: str, *content: str, is_open: bool = False) -> str:
 
 
 def _source(explanation: Explanation) -> str:
-    """The text, in which the span of each node is an element; what crosses another span is left
-    out.
+    """Return the text, in which the span of each node is an element.
+
+    A span that crosses another one is left out.
     """
     owners = (
         (explanation.node(node.inside or node.id).span, node.id) for node in explanation.nodes
@@ -366,7 +372,7 @@ def _source(explanation: Explanation) -> str:
     ends: list[int] = []
     place, last = 0, len(text)
     ordered = sorted(spans.items(), key=lambda item: (item[0][0], -item[0][1]))
-    for (begin, end), ids in [*ordered, ((last, last), [])]:  # the last one closes the others
+    for (begin, end), ids in [*ordered, ((last, last), [])]:  # an empty last span closes the others
         while ends and ends[-1] <= begin:
             found += [xml_text(text[place : ends[-1]]), "</span>"]
             place = ends.pop()
@@ -381,7 +387,7 @@ def _source(explanation: Explanation) -> str:
 
 
 def _facts(explanation: Explanation, digits: int) -> str:
-    """The value, the first gradients, and the lines of the record beside its numbers."""
+    """Return the value, the first gradients, and the record's lines other than its numbers."""
     record = explanation.record
     numbers = {} if record.value is None else {"value": record.value}
     for name, each in islice(explanation.gradients.items(), _NAMES):

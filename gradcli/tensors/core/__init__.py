@@ -1,3 +1,4 @@
-"""The core of tensors: their entries, dtypes, nodes and modes, the backward pass, views, and
-writing in place.
+"""The core of tensors.
+
+It has their entries, dtypes, nodes and modes, the backward pass, views, and writing in place.
 """

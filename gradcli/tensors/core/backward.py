@@ -40,7 +40,10 @@ _watch = attrgetter("watch")
 
 
 def run_tensor_hooks(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
-    """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
+    """Run hooks on a cotangent and return their result.
+
+    It is kept if its tensor retains its gradient.
+    """
     for hook in list(watch.hooks.values()):
         given = tensor_or_none(cotangent)
         replaced = hook(given)
@@ -76,7 +79,7 @@ def accumulate_at(leaf: Any, cotangent: Any, create_graph: bool) -> None:
 
 
 def _copy_gradient(cotangent: Tensor) -> Tensor:
-    """A gradient of one's own, which may be differentiated again."""
+    """Return a gradient's own copy, which may be differentiated again."""
     copy: Tensor = clone(cotangent)
     if copy.node is not None:
         copy.node.label = "CopyBackwards"
@@ -108,7 +111,7 @@ def run(
     create_graph: bool,
     accumulate: bool,
 ) -> dict[Node, Any]:
-    """The gradients of the targets; or they are added to the ``grad`` of the leaves among them.
+    """Return the gradients of the targets, or add them to the ``grad`` of their leaves.
 
     targets     None for all leaves
     retain      nodes keep what they have saved
@@ -136,7 +139,7 @@ def run(
 
     def pull(node: Node, cotangent: Any) -> Sequence[Any]:
         op, watch = node.op, node.watch
-        if tensors and not isinstance(cotangent, (Tensor, Parts)):  # zeros
+        if tensors and not isinstance(cotangent, (Tensor, Parts)):  # a zero
             cotangent = Tensor(np.asarray(cotangent))
         if watch is not None:
             cotangent = run_tensor_hooks(watch, cotangent, create_graph)
@@ -164,9 +167,9 @@ def run(
                 node.saved = FREED
         kind = node.dtype
         if tensors:
-            # a user's rule has its own
+            # A user's rule sets its own dtype.
             set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)
-            if op is not output:  # one of several results keeps nothing
+            if op is not output:  # `output`, which picks a result, saves nothing
                 values = saved_tensors(node, values)
         if (
             kind is _SINGLE
@@ -182,7 +185,7 @@ def run(
                 node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded
             )
             parts = narrow_parts(wide, node.operands) if wide else wide
-        # nothing that depends on the operands: zeros, if nothing else arrives
+        # No operand has a contribution: it gets zeros, unless others arrive.
         if not parts or op.kind == "flat":
             parts = [
                 np.zeros(operand.shape, operand.dtype)
@@ -216,12 +219,13 @@ def run(
 
 
 def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
-    """The order in which a leaf's turn comes as soon as its gradient is complete, as its hooks can
-    tell.
+    """Return an order in which a leaf's turn comes as soon as its gradient is complete.
+
+    The leaf's hooks can tell the difference.
     """
     due: dict[Node, list[Node]] = {}
     placed = set()
-    for node in order:  # the first that takes a leaf is the last that passes something to it
+    for node in order:  # in this order, the first user of a leaf is the last to contribute to it
         for operand in node.operands if node in needed else ():
             if operand is not None and operand.op is None and operand not in placed:
                 placed.add(operand)
@@ -302,7 +306,10 @@ def of_batch(
 
 
 def _examples(x: Any, levels: Levels) -> Any:
-    """A tensor whose first axes have the examples of levels, as one of them."""
+    """Return a tensor as one example of several levels sees it.
+
+    Its first axes have the levels' examples.
+    """
     every = (*levels_of([x]), *levels)
     order = sorted(range(len(every)), key=lambda place: every[place].depth)
     whole = physical(x)
@@ -363,8 +370,9 @@ def backward_of(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the vector-Jacobian product with ``gradient`` (1 for a scalar) to the ``grad`` of every
-    leaf.
+    """Add a vector-Jacobian product to the ``grad`` of every leaf.
+
+    It is the product with ``gradient``, which is 1 for a scalar.
     """
     backward(output, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -380,7 +388,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The vector-Jacobian products with respect to inputs, added to nothing."""
+    """Return the vector-Jacobian products with respect to inputs, without adding them up."""
     if is_grads_batched:
         return batched_grad(
             outputs,
@@ -429,7 +437,10 @@ def products(
     retain: bool,
     create_graph: bool,
 ) -> list[Tensor | None]:
-    """The vector-Jacobian products with respect to each x, None where nothing depends on it."""
+    """Return the vector-Jacobian products with respect to each x.
+
+    A product is None if nothing depends on its x.
+    """
     if any(isinstance(x, Batched) for x in (*ys, *xs)):
         return of_batch(ys, xs, seeds, retain, create_graph)
     nodes = [x.gradient_node() for x in xs]
@@ -455,8 +466,9 @@ def _sequence(tensors: Any) -> list[Any]:
 def _roots(
     outputs: Sequence[Tensor], given: Any, create_graph: bool
 ) -> tuple[list[Node], list[Any]]:
-    """The nodes of results, and the gradients that a pass starts with: those that are
-    given, or 1.
+    """Return the nodes of results, and the gradients that a pass starts with.
+
+    These gradients are the given ones, or 1.
     """
     gradients = None if given is None else _sequence(given)
     if gradients is not None and len(gradients) != len(outputs):
@@ -486,7 +498,7 @@ def _roots(
 
 
 def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:
-    """A gradient that is given for a result."""
+    """Return the gradient that is given for a result."""
     array = output.array
     if not isinstance(gradient, Tensor):
         raise TypeError(

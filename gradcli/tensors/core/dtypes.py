@@ -16,7 +16,7 @@ from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.modes import device, state, warn_once
 
-FLOATS = "fV"  # NumPy's kinds of those that tensors hold: bfloat16 is none of its own
+FLOATS = "fV"  # NumPy's kinds of tensors' float dtypes; bfloat16 is of kind V
 
 
 NAMES: dict[str, dtype] = {}  # PyTorch's, of all that tensors hold
@@ -40,8 +40,9 @@ class dtype:
         self.is_floating_point = numpy is None or self.numpy.kind == "f"
 
     def __getattr__(self, name: str) -> Any:
-        """NumPy's dtype where another library has it, which is imported when it is first
-        asked for.
+        """Return NumPy's dtype where another library has it.
+
+        The library is imported when the dtype is first asked for.
         """
         if name != "numpy":
             raise AttributeError(f"'torch.dtype' object has no attribute {name!r}")
@@ -64,7 +65,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> Any:
-        return _dtype_named, (self.name,)  # of each there is one
+        return _dtype_named, (self.name,)  # each dtype exists only once
 
 
 float16 = half = dtype("float16", np.float16, "HalfTensor")
@@ -106,7 +107,10 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: object) -> None:
-    """The dtype of new tensors made of Python floats, and of results of whole numbers."""
+    """Set the default dtype.
+
+    It is the dtype of new tensors made of Python floats, and of results of whole numbers.
+    """
     if not isinstance(d, dtype) or not d.is_floating_point:
         said = "only floating-point types are supported as the default type"
         raise TypeError(
@@ -116,8 +120,9 @@ def set_default_dtype(d: object) -> None:
 
 
 class _Constants(threading.local):
-    """The dtype of floats that a rule, or the body of a function, has of its own; None for the
-    default.
+    """Dtype of floats that a rule, or the body of a function, has of its own.
+
+    It is None for the default.
     """
 
     dtype: np.dtype[Any] | None = None
@@ -137,13 +142,14 @@ def set_constants(kind: np.dtype[Any] | None) -> np.dtype[Any] | None:
 
 
 def constant_float() -> np.dtype[Any]:
-    """The dtype of a float that says nothing else, here and now."""
+    """Return the dtype that a float without one has, here and now."""
     return _constants.dtype or _Default.dtype.numpy
 
 
 def is_bfloat16(numpy: np.dtype[Any]) -> bool:
-    """Return whether a dtype of NumPy's is bfloat16: without importing the library that has it, for
-    then it is not.
+    """Return whether a dtype of NumPy's is bfloat16.
+
+    The library that has bfloat16 is not imported for this: if it is not yet there, no dtype is.
     """
     return numpy.kind == "V" and numpy.name == "bfloat16" and numpy == bfloat16.numpy
 
@@ -172,8 +178,9 @@ def of_numpy(numpy: np.dtype[Any]) -> dtype:
 
 
 def of_pytorch(kind: Any) -> dtype | None:
-    """Our dtype for PyTorch's own, which functions of its that tensors of ours pass through name;
-    None for what is none.
+    """Return our dtype for one of PyTorch's own, or None if it is not one.
+
+    PyTorch's functions that our tensors pass through name its dtypes.
     """
     return NAMES.get(str(kind).removeprefix("torch.")) if type(kind).__module__ == "torch" else None
 
@@ -187,7 +194,7 @@ def as_numpy(kind: Any) -> np.dtype[Any]:
         return foreign.numpy
     if isinstance(kind, str):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not str: {kind!r}")
-    numpy: np.dtype[Any] = np.dtype(kind)  # of Python's float: float64
+    numpy: np.dtype[Any] = np.dtype(kind)  # float64 for Python's float
     return numpy
 
 
@@ -214,9 +221,9 @@ _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
 
 
 def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
-    """The common dtype of arrays and Python numbers, as PyTorch has it.
+    """Return the common dtype of arrays and Python numbers, as PyTorch has it.
 
-    Arrays with axes decide before those without, and these before Python numbers; a lower one
+    Arrays with axes decide before those without, and these before Python numbers. A lower one
     counts only if it is of a higher kind (a boolean, a whole number, a float).
     """
     decided: list[np.dtype[Any] | None] = [None, None, None]
@@ -242,11 +249,11 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
 
 
 def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that two have in common."""
+    """Return the dtype that two dtypes have in common."""
     if _RANK[x.kind] != _RANK[y.kind]:
-        return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen a float
+        return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen floats
     if {x.kind, y.kind} == set(FLOATS) and x.itemsize == y.itemsize:
-        return float32.numpy  # neither of float16 and bfloat16 holds the other one
+        return float32.numpy  # neither float16 nor bfloat16 can hold the other
     if x != y and (x in _BARE or y in _BARE):
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
@@ -255,13 +262,14 @@ def common_dtype(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
     return np.promote_types(x, y)
 
 
-# whole numbers that no others are promoted to
+# Whole numbers that are never promoted with other dtypes.
 _BARE = frozenset({uint16.numpy, uint32.numpy, uint64.numpy})
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Return whether results of a dtype may be written to tensors of another one: of no
-    lower kind.
+    """Return whether results of a dtype may be written to tensors of another one.
+
+    The other one must be of no lower kind.
     """
     return wanted.kind in FLOATS or (
         found.kind not in FLOATS and (wanted.kind != "b" or found.kind == "b")
@@ -269,7 +277,7 @@ def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
 
 
 def untaken(name: str, kind: np.dtype[Any]) -> NotImplementedError:
-    """The error for tensors of a dtype that a function is not defined for."""
+    """Return the error for tensors of a dtype that a function is not defined for."""
     return NotImplementedError(f"{name} takes no tensors of {of_numpy(kind).name}")
 
 
@@ -288,8 +296,9 @@ def holds_halves(kinds: Any) -> bool:
 
 
 def widen(value: Any) -> Any:
-    """An array in the dtype that it is computed with, or each of several; whatever else there is,
-    as it is.
+    """Return an array, or each of several, in the dtype that it is computed with.
+
+    Any other value is unchanged.
     """
     if isinstance(value, np.ndarray):
         return value.astype(np.float32) if is_half(value.dtype) else value
@@ -303,12 +312,13 @@ _TAKE_NUMBERS = {
     "difference",
     "product",
     "quotient",
-}  # as they are, beside floats of 16 bits
+}  # these take Python's numbers unrounded, next to 16-bit floats
 
 
 def computed_with(op: Op, arrays: Sequence[Any], kind: np.dtype[Any] | None) -> list[Any]:
-    """The operands of an operation as it computes with them; numbers, too, are rounded first unless
-    its loops take them as they are.
+    """Return the operands of an operation as it computes with them.
+
+    Numbers are rounded first, too, unless the operation's loops take them unrounded.
     """
     wide = [widen(array) for array in arrays]
     if op.elementwise and kind is not None and op.algebra not in _TAKE_NUMBERS:
@@ -317,8 +327,9 @@ def computed_with(op: Op, arrays: Sequence[Any], kind: np.dtype[Any] | None) -> 
 
 
 def narrow_parts(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-    """Return what a rule passes back to operands, summed to their shapes before it is rounded to
-    their dtypes.
+    """Return what a rule passes back to operands, in their shapes and dtypes.
+
+    Each part is summed to its operand's shape before it is rounded to its dtype.
     """
     return [
         None if part is None or operand is None else _fit(np.asarray(part), operand)
@@ -342,8 +353,9 @@ _TO_A_NUMBER = (
 
 
 def as_numbers(array: np.ndarray) -> Any:
-    """The entries as Python's numbers, in nested lists; one alone as it is where there are
-    no axes.
+    """Return the entries as Python's numbers, in nested lists.
+
+    An array without axes gives one number.
     """
     return (array if array.dtype.kind != "V" else array.astype(np.float32)).tolist()
 
@@ -403,7 +415,7 @@ class Entries(Operand):
         return as_numbers(self.array)
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The entries as an array that shares memory."""
+        """Return the entries as an array that shares memory."""
         if self.requires_grad and state.recording and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
@@ -477,9 +489,9 @@ def default_float() -> np.dtype[Any]:
 
 
 def array_of(data: Any, dtype: Any) -> np.ndarray:
-    """An array of nested lists, numbers, arrays or tensors; Python floats have the default dtype.
+    """Return an array of nested lists, numbers, arrays or tensors.
 
-    What is an array may be shared.
+    Python floats have the default dtype. The memory of an array may be shared.
     """
     data = unmask(data, "the array")
     if isinstance(data, Entries):
@@ -494,14 +506,14 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
         if (array.dtype.kind in FLOATS and not _holds_numpy(data)) or (
             not array.size and array.dtype.kind not in "iub"
         ):
-            with np.errstate(all="ignore"):  # what is too large for a dtype is infinite
+            with np.errstate(all="ignore"):  # what a dtype cannot hold becomes infinite
                 array = np.array(
                     _as_lists(data), default_float() if dtype is None else as_numpy(dtype)
                 )
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub" and not is_bfloat16(array.dtype):
-        # as PyTorch, of what it knows no dtype of
+        # The error that PyTorch raises for dtypes that it does not know.
         error = RuntimeError if array.dtype.kind == "O" else TypeError
         raise error(
             f"tensors hold real numbers of at most 64 bits and booleans, not {array.dtype}: "
@@ -529,8 +541,9 @@ def _as_lists(data: Any) -> Any:
 
 
 def legacy(data: Any, more: Any) -> np.ndarray:
-    """Return what ``torch.Tensor(...)`` makes: the entries of a sequence in the default dtype, or
-    an array of these extents.
+    """Return the array that ``torch.Tensor(...)`` makes.
+
+    It has the entries of a sequence in the default dtype, or it has the extents given.
     """
     if isinstance(data, int) and not isinstance(data, bool):
         return np.zeros((data,) if isinstance(more, bool) else (data, more), default_float())

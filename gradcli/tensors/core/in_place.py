@@ -47,8 +47,9 @@ from gradcli.tensors.core.tensor import (
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor of nested lists, numbers, an array or a tensor, whose memory it shares where
-    it can.
+    """Return a tensor of nested lists, numbers, an array or a tensor.
+
+    It shares the memory of these where it can.
     """
     check_device(device)
     if isinstance(data, Tensor):
@@ -57,18 +58,19 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
-    """The same entries in another dtype; the gradient is cast back."""
+    """Return the same entries in another dtype; the gradient is cast back."""
     if isinstance(x, Batched):
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
-    # contributions are cast to the operand's dtype by the sweep
+    # The backward sweep casts contributions to the operand's dtype.
     return follow(result, clone, x, {}, "ToCopyBackward0")
 
 
 def follow(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str) -> Tensor:
-    """A result that another tensor became without arithmetic, with its node if that
-    requires grad.
+    """Return a result that a tensor became without arithmetic.
+
+    It has its node, if the tensor requires grad.
     """
     source = x.source() if state.recording and result.array.dtype.kind in FLOATS else None
     if source is not None:
@@ -85,7 +87,7 @@ def follow(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str
 
 
 def clone_of(x: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The same entries in memory of their own, in the graph."""
+    """Return the same entries in memory of their own, in the graph."""
     copied: Tensor = x.apply_op(clone, (x,), {})
     return copied
 
@@ -115,7 +117,9 @@ _EVERYTHING = (...,)
 
 
 def before(x: Tensor, *, kept: bool = True) -> Tensor:
-    """A tensor as it is now, to compute with what will be overwritten: a view is taken of its base.
+    """Return a tensor as it is now, to compute with what will be overwritten.
+
+    The node of a view is made from its base.
 
     kept  whether a node may keep its entries
     """
@@ -126,7 +130,7 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    # who watches the node that it had does not see this
+    # Hooks on the former node do not see this.
     if x._view is not None and x.node is not None and state.recording:
         now.node = node_from_base(x)
     if state.recorder is not None:
@@ -142,8 +146,10 @@ def takes_in(argument: Any) -> bool:
 
 
 def check_writable(x: Tensor, *sources: Any) -> bool:
-    """Return whether the graph follows that a tensor is written to, by what is computed of these
-    and of itself. Raises if it may not be.
+    """Return whether the graph follows a write to a tensor.
+
+    What is written is computed from ``sources`` and the tensor itself. Raises if the tensor may not
+    be written to.
     """
     if not state.recording:
         return False
@@ -162,7 +168,7 @@ def check_writable(x: Tensor, *sources: Any) -> bool:
 def check_places(x: Tensor) -> None:
     """Raise if a tensor cannot be written to entry by entry."""
     if isinstance(x, Batched) and repeats(memory_of(x)) and not repeats(x.array):
-        raise NotBatchedError(_ONE_PLACE)  # which all examples share
+        raise NotBatchedError(_ONE_PLACE)  # all examples share the memory
     check_memory(memory_of(x))
 
 
@@ -231,8 +237,9 @@ def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
 
 
 def _keep_written(x: Tensor, result: Tensor) -> None:
-    """Make what a node keeps of its result the tensor that has become it, which must not be written
-    to any more.
+    """Let what a node keeps of its result be the tensor that has become the result.
+
+    That tensor must not be written to any more.
     """
     node = result.node
     if node is None or not node.versions:
@@ -252,7 +259,7 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
         check_places(x)
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
-    # nothing flows through, and the graph says so
+    # No gradient passes, and the graph shows it.
     if old.requires_grad and state.recording and not result.requires_grad:
         result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
     return assign(x, result)
@@ -289,8 +296,9 @@ def common_shape(*shapes: Shape) -> Shape:
 
 
 def replace(x: Tensor, value: Any, label: str) -> Tensor:
-    """Make a tensor, which is broadcast, or a number the new content of x, by a node of
-    this name.
+    """Replace the content of x by a tensor, which is broadcast, or a number.
+
+    A node of this name does it.
     """
     followed = check_writable(x, value)
     if isinstance(value, Tensor):
@@ -311,7 +319,7 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
 
 
 _INDEX_KINDS = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_))
-_ALL = (None, None, None)  # the slice of a whole axis
+_ALL = (None, None, None)  # a slice of the whole axis
 
 
 class Subscript:
@@ -356,7 +364,7 @@ class Subscript:
         self.chosen = tuple(chosen) if any(part != _ALL for part in chosen) else None
 
     def region(self, x: Tensor) -> Tensor:
-        """The region of a tensor, a view."""
+        """Return the region of a tensor, a view."""
         if self.place is None:
             return x
         found: Tensor = x.apply_op(getitem, (x,), {"index": self.place})
@@ -371,7 +379,7 @@ class Subscript:
 
 
 def get(x: Tensor, index: Any) -> Tensor:
-    """The entries at an index: a view, unless arrays choose them."""
+    """Return the entries at an index: a view, unless arrays choose them."""
     if state.batch_levels and levels_of(
         listed_tensors(list(index) if isinstance(index, tuple) else index)
     ):
@@ -399,14 +407,14 @@ def get(x: Tensor, index: Any) -> Tensor:
             ):
                 result.array = result.array.copy(order="C")
             if result.node is not None:
-                result.node.versions = []  # the indices are kept, once
+                result.node.versions = []  # saves the indices, which one backward pass frees
     except (IndexError, ShapeError) as error:
         raise _no_entry(index, error) from None
     return result
 
 
 def rows(x: Tensor) -> Iterator[Tensor]:
-    """The entries along the first axis, one after the other."""
+    """Return an iterator over the entries along the first axis."""
     if not x.array.ndim:
         raise TypeError("iteration over a 0-d tensor")
     found = [get(x, i) for i in range(len(x.array))]
@@ -416,7 +424,7 @@ def rows(x: Tensor) -> Iterator[Tensor]:
 
 
 def one_of_several(part: Tensor, place: int) -> None:
-    """A view is one of several results, through which the graph does not follow writing."""
+    """Mark a view as one of several results; the graph does not follow writing to it."""
     if part._view is not None:
         part._view.place = place
         if state.recording:
@@ -437,7 +445,7 @@ def _part(part: Any) -> Any:
             None if bound is None else operator.index(bound)
             for bound in (part.start, part.stop, part.step)
         )
-        # a function that is read may be NumPy's
+        # A traced function may be written for NumPy.
         if bounds[2] == 0 or (runs_backwards(bounds) and state.recorder is None):
             raise ValueError("step must be greater than zero")
         return bounds
@@ -470,7 +478,7 @@ def _part(part: Any) -> Any:
 
 
 def mask_of(array: np.ndarray) -> np.ndarray:
-    """An array of indices; of bytes, the mask that they are."""
+    """Return an array of indices; one of bytes becomes the mask that it is."""
     if array.dtype != np.uint8:
         return array
     warn(
@@ -480,7 +488,7 @@ def mask_of(array: np.ndarray) -> np.ndarray:
 
 
 def _no_entry(index: Any, error: Exception) -> IndexError:
-    """The error for an index that does not fit."""
+    """Return the error for an index that does not fit."""
     said = str(error).replace("axis", "dimension")
     empty = said.endswith("with size 0") and type(index) is not int
     return IndexError("index is out of bounds for dimension with size 0" if empty else said)
@@ -553,7 +561,7 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
         return
     result: Tensor = overwrite(before(region), new, index=chosen)
     if result.node is not None:
-        result.node.versions = []  # the indices are kept, once
+        result.node.versions = []  # saves the indices, which one backward pass frees
     assign(region, result)
 
 

@@ -1,9 +1,9 @@
-"""Tensors that stand for a batch: a function sees one example, the memory has all of them along
-axes in front.
+"""Tensors that stand for a batch.
 
-All examples are in one tensor, the physical one, which alone is in the graph. Its first axes are
-those of the levels that it is batched along: one for each `vmap` that is under way, in the order in
-which these were entered.
+A function sees one example, and the memory has all of them along axes in front. All examples are in
+one tensor, the physical one, which alone is in the graph. Its first axes are those of the levels
+that it is batched along: one for each `vmap` that is under way, in the order in which these were
+entered.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from gradcli.tensors.core.tensor import Tensor
 
 
 class BatchLevel:
-    """One `vmap` that is under way: how many examples there are, and how many others are
-    around it.
+    """Level of one `vmap` that is under way.
+
+    It has the number of examples, and the number of other levels around it.
     """
 
     def __init__(self, size: int) -> None:
@@ -36,14 +37,16 @@ Levels = tuple[BatchLevel, ...]
 
 
 class NotBatchedError(RuntimeError):
-    """Step that cannot be done for all examples at once: asking for entries, or writing to what
-    they share.
+    """Step that cannot be done for all examples at once.
+
+    It asks for entries, or writes to what the examples share.
     """
 
 
 class Hidden:
-    """Facts that are told of a batched tensor's entries: their shape, steps and dtype, which all
-    examples share.
+    """Facts about a batched tensor's entries that all examples share.
+
+    They are the shape, strides and dtype.
     """
 
     def __init__(self, array: np.ndarray, lead: int) -> None:
@@ -109,7 +112,7 @@ class Batched(Tensor):
 
 
 def _passed_on(name: str) -> property:
-    """A field that is the physical tensor's."""
+    """Return a property that stands for a field of the physical tensor."""
     return property(
         lambda x: getattr(x.physical, name), lambda x, value: setattr(x.physical, name, value)
     )
@@ -122,23 +125,23 @@ Batched._grad = property(lambda x: rewrap(x.physical._grad, x.levels), lambda x,
 
 
 def rewrap(x: Any, levels: Levels) -> Any:
-    """A physical tensor as one example sees it; what is none as it is."""
+    """Return a physical tensor as one example sees it, and any other value unchanged."""
     return Batched(x, levels) if levels and isinstance(x, Tensor) else x
 
 
 def physical(x: Any) -> Any:
-    """The tensor that holds all examples; what is no batch as it is."""
+    """Return the tensor that holds all examples; what is no batch is unchanged."""
     return x.physical if isinstance(x, Batched) else x
 
 
 def memory_of(x: Tensor) -> np.ndarray:
-    """The array that holds a tensor's entries, those of all examples."""
+    """Return the array that holds a tensor's entries, those of all examples."""
     array: np.ndarray = physical(x).array
     return array
 
 
 def levels_of(operands: Iterable[Any]) -> Levels:
-    """The levels that some of the operands are batched along, the outermost first."""
+    """Return the levels that some operands are batched along, the outermost first."""
     found = {level for x in operands if isinstance(x, Batched) for level in x.levels}
     return tuple(sorted(found, key=lambda level: level.depth))
 
@@ -148,8 +151,9 @@ def extents(levels: Levels) -> tuple[int, ...]:
 
 
 def in_front(x: Any, levels: Levels, rank: int | None = None, *, full: bool = False) -> Any:
-    """The physical tensor with an axis in front for each of these levels, of one entry where x is
-    not batched along it.
+    """Return the physical tensor with an axis in front for each of these levels.
+
+    The axis has one entry if x is not batched along its level.
 
     rank  how many axes there are behind these, at least: others of one entry are put in between
     full  all examples have entries of their own
@@ -165,14 +169,14 @@ def in_front(x: Any, levels: Levels, rank: int | None = None, *, full: bool = Fa
 
 
 def spread(x: Tensor, levels: Sequence[BatchLevel]) -> Any:
-    """A tensor of which each example has entries of its own."""
+    """Return a tensor in which each example has entries of its own."""
     every = levels_of([x])
     every = tuple(sorted({*every, *levels}, key=lambda level: level.depth))
     return rewrap(in_front(x, every, full=True), every)
 
 
 def own_entries(x: Tensor, levels: Levels) -> Any:
-    """A tensor of which each example has entries of its own, in memory of their own."""
+    """Return a tensor in which each example has entries of its own, in their own memory."""
     whole = spread(x, levels)
     return Batched(clone(whole.physical), whole.levels) if isinstance(whole, Batched) else x
 
@@ -187,19 +191,22 @@ def check_no_examples() -> None:
 
 
 def at_level(x: Tensor, level: BatchLevel) -> Any:
-    """A tensor whose first axis has the examples of a level, as one of them."""
+    """Return a tensor as one example of a level sees it.
+
+    Its first axis has the level's examples.
+    """
     own = levels_of([x])
     return rewrap(physical(x), (*own, level))
 
 
 def along_level(x: Tensor, level: BatchLevel) -> Any:
-    """The examples of a level, the innermost one, along a first axis."""
+    """Return the examples of a level, the innermost one, along a first axis."""
     own = tuple(other for other in levels_of([x]) if other is not level)
     return rewrap(in_front(x, (*own, level), full=True), own)
 
 
 def all_along(x: Any, levels: Levels) -> Any:
-    """The examples of several levels along the first axes."""
+    """Return the examples of several levels along the first axes."""
     for level in reversed(levels):
         x = along_level(x, level)
     return x
@@ -211,8 +218,9 @@ def all_along(x: Any, levels: Levels) -> Any:
 def one_by_one(
     function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Any:
-    """A function of one example after the other, at the innermost level of its arguments; the
-    results as one batch.
+    """Apply a function to one example after the other, and return the results as one batch.
+
+    The examples are those of the innermost level of its arguments.
     """
     level = levels_in(arguments, keywords)[-1]
     results = [
@@ -226,14 +234,14 @@ def one_by_one(
 
 
 def listed_tensors(argument: Any) -> list[Any]:
-    """The tensors of nested lists."""
+    """Return the tensors of nested lists."""
     if isinstance(argument, (list, tuple)):
         return [x for part in argument for x in listed_tensors(part)]
     return [argument] if isinstance(argument, Tensor) else []
 
 
 def levels_in(arguments: Any, keywords: Mapping[str, Any]) -> Levels:
-    """The levels that arguments of a call are batched along."""
+    """Return the levels that arguments of a call are batched along."""
     return levels_of(listed_tensors((arguments, list(keywords.values()))))
 
 
@@ -262,7 +270,7 @@ def _together(results: Sequence[Any], level: BatchLevel) -> Any:
 
 
 def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that asks for entries, of one example after the other."""
+    """Make a function that asks for entries take one example after the other."""
 
     @functools.wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
@@ -274,7 +282,8 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def enter_level(level: BatchLevel) -> Mode:
-    """The mode in which a level is under way: operations are interpreted there
-    (transforms/vectorizing.py).
+    """Return the mode in which a level is under way.
+
+    Operations are interpreted there (transforms/vectorizing.py).
     """
     return Mode(interpreter=Tensor.interpret, batch_levels=(*state.batch_levels, level))

@@ -42,16 +42,17 @@ def warn(message: str) -> None:
 
 
 def silent() -> Context:
-    """Return what runs a function without NumPy's warnings, one at a time: in a tenth of the time
-    that `np.errstate` takes.
+    """Return a context that runs a function without NumPy's warnings, one call at a time.
+
+    It takes a tenth of the time that `np.errstate` takes.
     """
     context = Context()
     context.run(np.seterr, all="ignore")
     return context
 
 
-# Where NumPy looks up what errors of floats lead to, and the value for nothing: for the user's
-# functions, which run in their own context.
+# The context variable in which NumPy looks up how to treat floating-point errors, and the value
+# that ignores them. The user's functions need it, as they run in their own context.
 ((ERRORS, IGNORED),) = silent().items()
 
 
@@ -59,19 +60,19 @@ class _State(threading.local):
     """Read by every operation; all but ``recording`` are changed by ``change`` only."""
 
     recording = True  # operations on tensors that require grad make nodes
-    inference = False  # as the mode of that name says, which records nothing
+    inference = False  # inference mode is on, which records nothing
     anomaly = False
     nan_checks = True
-    recorder: Any = None  # is told of every operation, while a function is traced
-    before_writing: Any = None  # is told of every tensor before it is written to
-    # applies operations in place of the slow path, while some tensors are batched
+    recorder: Any = None  # is notified of every operation while a function is traced
+    before_writing: Any = None  # is called with every tensor before it is written to
+    # Replaces the slow path of applying operations while tensors are batched.
     interpreter: Any = None
-    forward = False  # forward mode is under way, which differentiates what backward passes make
-    # a backward pass is under way whose product with the Jacobian is to be transposed
+    forward = False  # forward mode is on, which differentiates backward passes
+    # On in a backward pass whose product with the Jacobian will be transposed.
     pushing = False
-    transforms = 0  # functions of torch.func that are under way, which alone may make inputs
-    batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
-    usual = True  # none of these is on, whether operations are recorded or not
+    transforms = 0  # depth of torch.func's transforms, where only they choose inputs
+    batch_levels: tuple[Any, ...] = ()  # of batched tensors, the innermost last
+    usual = True  # neither anomaly mode, a recorder nor an interpreter is on
 
     def change(self, **fields: Any) -> dict[str, Any]:
         """Set fields. What they were before."""
@@ -175,8 +176,9 @@ class set_grad_enabled(_Switch):
 
 
 class set_detect_anomaly(_Switch):
-    """Stop at the first operation whose gradient is NaN, and say which line of the program it comes
-    from when a backward pass fails.
+    """Mode that stops at the first operation whose gradient is NaN.
+
+    If a backward pass fails, it says which line of the program the operation comes from.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -203,8 +205,9 @@ _CAPTURED = (
 
 
 class Transforming(Mode):
-    """A function is being transformed; where it is differentiated by inputs, nothing that was there
-    before them may be written to.
+    """Mode in which a function is being transformed.
+
+    If it is differentiated by inputs, nothing that existed before them may be written to.
     """
 
     def __init__(self, inputs: Sequence[Any] = ()) -> None:

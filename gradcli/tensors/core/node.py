@@ -27,7 +27,7 @@ from gradcli.tensors.core.modes import state, warn
 # -- Hooks on gradients, and how they are removed -------------------------------------------------
 
 
-Hooks = dict["RemovableHandle", Callable[..., Any]]  # in the order in which they were registered
+Hooks = dict["RemovableHandle", Callable[..., Any]]  # in order of registration
 
 
 class RemovableHandle:
@@ -65,7 +65,7 @@ class Watch:
     def __init__(self) -> None:
         self.hooks: Hooks = {}
         self.accumulated: Hooks = {}
-        self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
+        self.retained: Any = None  # weak reference to the tensor whose gradient is kept
         self.metadata: dict[Any, Any] = {}
 
 
@@ -73,10 +73,10 @@ Versions = list[tuple[list[int], int, int]]
 
 
 class Node:
-    """An operation in the graph of a tensor, its ``grad_fn``; or a leaf, without an operation: its
-    gradient is added up in its ``grad``.
+    """An operation in the graph of a tensor, its ``grad_fn``; or a leaf, without an operation.
 
-    All are of one class, whose fields are found at once, until a user sees one (`expose`).
+    The gradient of a leaf is accumulated in its ``grad``. All nodes are of one class, whose fields
+    are found at once, until a user sees one (`expose`).
 
     label     PyTorch's name of the operation
     operands  the nodes of the operands that require grad, None for the others
@@ -115,7 +115,7 @@ class Node:
         return self.watch
 
     def expose(self) -> Node:
-        """The node as a user sees it: its class has PyTorch's name of the operation."""
+        """Return the node as a user sees it: its class has PyTorch's name of the operation."""
         if type(self) is Node:
             self.__class__ = node_class(self.label)
         return self
@@ -157,7 +157,7 @@ class Node:
 
 @cache
 def node_class(label: str, base: type[Node] = Node) -> type[Any]:
-    """The class of the nodes of this name."""
+    """Return the class of the nodes of this name."""
     return type(label, (base,), {"__slots__": (), "__module__": base.__module__})
 
 
@@ -233,8 +233,9 @@ def _infinite(op: Op, operands: Sequence[Any], out: np.ndarray) -> str:
 
 
 def watch_pull(pull: Callable[[Node, Any], Sequence[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
-    """A step of the backward pass that says, if it fails, which line of the program its node comes
-    from.
+    """Return a step of the backward pass that explains its failures.
+
+    If it fails, it says which line of the program its node comes from.
     """
 
     def step(node: Node, cotangent: Any) -> Sequence[Any]:
@@ -258,7 +259,7 @@ def _report(node: Node) -> None:
     message = f"Error detected in {node.label}. {found}"
     try:
         warn(message)
-    except Warning:  # which a filter has made an error: another one is on its way
+    except Warning:  # a filter makes it an error, but another error is already on its way
         print(message, file=sys.stderr)
 
 

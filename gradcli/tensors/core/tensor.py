@@ -1,9 +1,9 @@
-"""Tensors: arrays with a node in the graph, and views, which show the memory of another one, their
-base, and take their place in the graph from it.
+"""Tensors: arrays with a node in the graph, and views of them.
 
-A view has a node of its own from the operation that made it. Once the memory has been written to
-since, its node is made anew when it is next asked for, straight from the base: what was written
-through any view has become part of the base's history.
+A view shows the memory of another tensor, its base, and takes its place in the graph from it. It
+has a node of its own from the operation that made it. Once the memory has been written to since,
+its node is made anew when it is next asked for, straight from the base: what was written through
+any view has become part of the base's history.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from gradcli.tensors.core.node import Node, RemovableHandle, Shaped, torch_name
 
 
 def root(array: np.ndarray) -> np.ndarray:
-    """The array whose memory an array shows."""
+    """Return the array whose memory an array shows."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
 def strides(array: np.ndarray) -> tuple[int, ...]:
-    """The steps from entry to entry, counted in entries."""
+    """Return the steps from entry to entry, counted in entries."""
     return tuple(step // array.itemsize for step in array.strides)
 
 
 def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of entries that stand in memory in their order."""
+    """Return the strides of entries that stand in memory in their order."""
     return tuple(math.prod(max(n, 1) for n in shape[axis + 1 :]) for axis in range(len(shape)))
 
 
@@ -55,7 +55,7 @@ def stands_in_order(array: Any) -> bool:
 
 
 def distance(array: np.ndarray, other: np.ndarray) -> int:
-    """The number of entries from another's first one to an array's first one."""
+    """Return the number of entries from another array's first entry to an array's first."""
     return (address(array) - address(other)) // array.itemsize
 
 
@@ -65,16 +65,16 @@ def address(array: np.ndarray) -> int:
 
 
 def start(array: np.ndarray) -> int:
-    """The place of an array's first entry in its storage."""
+    """Return the place of an array's first entry in its storage."""
     return distance(array, root(array))
 
 
 def place_entries(
     array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], offset: int
 ) -> np.ndarray:
-    """The entries of an array's storage at other places.
+    """Return the entries of an array's storage at other places.
 
-    Raises RuntimeError where there is no such place.
+    Raises RuntimeError if there is no such place.
     """
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
@@ -94,7 +94,7 @@ def place_entries(
             f"and itemsize {item} requiring a storage "
             f"size of {needed} are out of bounds for storage of size {memory.nbytes}"
         )
-    # as it stands in memory
+    # Axes in the order of memory.
     in_order = memory.transpose(sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis]))
     return np.ndarray(
         size, array.dtype, in_order, offset * item if needed else 0, [s * item for s in stride]
@@ -120,8 +120,9 @@ def repeats(array: np.ndarray) -> bool:
 
 
 def is_crowded(array: np.ndarray) -> bool:
-    """Return whether there are more entries than places in memory, although no axis stands
-    still.
+    """Return whether there are more entries than places in memory.
+
+    An array in which an axis stands still does not count.
     """
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
 
@@ -174,16 +175,17 @@ class View:
 
     @classmethod
     def of(cls, source: Any) -> View:
-        """A view of a tensor, which may be one itself, as an operation makes it now."""
+        """Return a view of a tensor, as an operation makes it now.
+
+        The tensor may be a view itself.
+        """
         origin = None if state.recording else Origin.NO_GRAD
         before = source._view
         return cls(source, origin) if before is None else cls(before.base, origin or before.origin)
 
 
 def geometry(base: np.ndarray, array: np.ndarray) -> dict[str, Any]:
-    """Return where in the memory of a base the entries of a view are, as parameters of
-    operations.
-    """
+    """Return the places of a view's entries in its base's memory, as operations' parameters."""
     offset = distance(array, base) if array.size else 0
     return {
         "size": array.shape,
@@ -200,7 +202,7 @@ def regenerate(x: Any) -> None:
 
 
 def node_from_base(x: Any) -> Node:
-    """A node of a view, straight from its base."""
+    """Return a node of a view, straight from its base."""
     base = x._view.base
     source = base.source()
     static = geometry(base.array, x.array)
@@ -211,9 +213,9 @@ def node_from_base(x: Any) -> Node:
 
 
 def rebase(x: Any, written: Node | None) -> None:
-    """A view was written to: its base's history goes through the node of what was written.
+    """Note that a view was written to.
 
-    Then the view is one of that base.
+    Its base's history goes through the node of what was written. Then the view is one of that base.
     """
     base = x._view.base
     static = geometry(base.array, x.array)
@@ -235,8 +237,9 @@ def rebase(x: Any, written: Node | None) -> None:
 
 
 def regraph(x: Any, node: Node | None) -> None:
-    """Give a tensor another place in the graph; the gradient that it retains is that of its new
-    value.
+    """Give a tensor another place in the graph.
+
+    The gradient that it retains is that of its new value.
     """
     before, retained = x.node, x.retains_grad
     x.node, x._requires_grad = node, node is not None
@@ -276,8 +279,7 @@ def _output(x: Any) -> str:
 # -- The tensor: an array that remembers, if it requires grad, the operation that made it --------
 
 
-# what stands on rooms above this one, and every function of the catalogue: torch/methods.py
-# attaches it
+# Methods from higher layers, and every function of the catalogue. torch/methods.py attaches them.
 if TYPE_CHECKING:
     from gradcli.tensors.core.catalogue_methods import CatalogueMethods
 else:
@@ -307,10 +309,10 @@ class Tensor(CatalogueMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_requires_grad", "_version_counter", "array", "node")
     __array_priority__ = 1000
-    _is_param = False  # whether nn.Parameter made it
+    _is_param = False  # whether nn.Parameter made the tensor
     _grad: Tensor | None = None
     _view: View | None = None
-    _accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
+    _accumulator: Callable[[], Any] = NoneType  # returns a leaf's node, if it has one
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
         """Make a tensor of an array, whose memory it takes.
@@ -328,7 +330,7 @@ class Tensor(CatalogueMethods):
         self._version_counter = [
             0,
             state.transforms,
-        ]  # writes to its memory, and inside of how many transformations it was made
+        ]  # writes to the memory, and the depth of transforms at creation
 
     # -- what it is --------------------------------------------------------------------------------
 
@@ -434,7 +436,7 @@ class Tensor(CatalogueMethods):
     # -- the graph ---------------------------------------------------------------------------------
 
     def source(self) -> Node | None:
-        """The node that this tensor's gradient goes to, if it requires grad."""
+        """Return the node that this tensor's gradient goes to, if it requires grad."""
         if self._view is not None:
             self._refresh()
         return (
@@ -442,13 +444,13 @@ class Tensor(CatalogueMethods):
         )
 
     def gradient_node(self) -> Node:
-        """The node that this tensor's gradient would go to."""
+        """Return the node that this tensor's gradient would go to."""
         if self._view is not None:
             self._refresh()
         return self.node or self.leaf_node()
 
     def leaf_node(self) -> Node:
-        """The node of a leaf, which lives as long as the graphs that it is in."""
+        """Return the node of a leaf, which lives as long as the graphs that it is in."""
         node: Node | None = self._accumulator()
         if node is None:
             node = Node("AccumulateGrad", None, (), _NO_STATIC, self.array.shape, self.array.dtype)
@@ -478,8 +480,9 @@ class Tensor(CatalogueMethods):
             self.node.own_watch().retained = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call the hook with this tensor's gradient when it is complete; what it returns replaces
-        the gradient.
+        """Call the hook with this tensor's gradient when it is complete.
+
+        What the hook returns replaces the gradient.
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -501,11 +504,11 @@ class Tensor(CatalogueMethods):
         return RemovableHandle(node.own_watch().accumulated, hook)
 
     def _keep(self, node: Node) -> None:
-        """A leaf's node outlives its graphs once it has hooks."""
+        """Keep a leaf's node, which outlives its graphs once it has hooks."""
         self._accumulator = lambda: node
 
     def detach(self) -> Tensor:
-        """The same memory and version counter, without a graph."""
+        """Return the same memory and version counter, without a graph."""
         alias = Tensor(self.array)
         alias._version_counter = self._version_counter
         return alias
@@ -545,7 +548,7 @@ class Tensor(CatalogueMethods):
 
     __hash__ = object.__hash__
 
-    if TYPE_CHECKING:  # what stands on rooms above this one
+    if TYPE_CHECKING:  # attached by a higher layer
         interpret: Any
 
 

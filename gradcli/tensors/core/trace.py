@@ -1,9 +1,8 @@
-"""A function of tensors as a graph of the language: what it did, operation by operation, at one
-point.
+"""A function of tensors as a graph of the language.
 
-What the trace cannot see (numbers taken out of tensors by ``item()``, detached values, a user's
-`autograd.Function`) appears in it as constants; two traces at different points tell whether these
-constants hide a dependence.
+It shows what the function did, operation by operation, at one point. What the trace cannot see
+(numbers taken out of tensors by ``item()``, detached values, a user's `autograd.Function`) appears
+in it as constants. Two traces at different points tell whether these constants hide a dependence.
 """
 
 from __future__ import annotations
@@ -37,24 +36,24 @@ class Trace:
             name: self.graph.leaf(name, x.array.shape)
             for name, x in zip(names, inputs, strict=True)
         }
-        self.steps: list[Any] = []  # what was done, to be compared with another run
+        self.steps: list[Any] = []  # the operations, to be compared with another run
         self.constants: list[np.ndarray] = []
-        self.opaque = False  # whether something that requires grad came from nowhere
-        # dtypes that were computed in and not seen, as under PyTorch's autocast
+        self.opaque = False  # whether a tensor that requires grad is of unknown origin
+        # Dtypes of computations that are not seen, as under PyTorch's autocast.
         self.further: set[np.dtype[Any]] = set()
         self._alive: list[Tensor] = []
-        # of each tensor, and the version of its memory
+        # By tensor id: its node, and its memory's version at that time.
         self._nodes: dict[int, tuple[Expr, int]] = {}
-        # of the nodes behind tensors: a backward pass makes new tensors of these
+        # By a tensor's node, as a backward pass makes new tensors of saved ones.
         self._behind: dict[Node, Expr] = {}
         for name, x in zip(names, inputs, strict=True):
             self._remember(x, self.leaves[name])
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
-        """An operation was applied."""
+        """Note that an operation was applied."""
         if op is chain:  # where all is finite its derivatives are those of the product
             op = mul
-        self.steps.append((op.name, {**static}))  # whose values compare by content
+        self.steps.append((op.name, {**static}))  # parameters compare by content
         try:
             node = self.graph.apply(
                 op, [None if o is None else self.node_of(o) for o in operands], dict(static)
@@ -69,7 +68,7 @@ class Trace:
             self._remember(result, node)
 
     def rename(self, tensor: Tensor, result: Tensor) -> None:
-        """A tensor is what another one is now."""
+        """Note that a tensor is what another one is now."""
         self._remember(tensor, self.node_of(result))
 
     def hold(self, tensor: Tensor) -> None:
@@ -78,7 +77,10 @@ class Trace:
         self._remember(tensor, self.graph.apply(detach, [self.node_of(tensor)]))
 
     def overwritten(self, tensor: Tensor, result: Tensor) -> None:
-        """A tensor was overwritten with a result; of a view, this is what became of its base."""
+        """Note that a tensor was overwritten with a result.
+
+        If it is a view, its base is noted to have changed as well.
+        """
         node = self.node_of(result)
         if tensor._view is not None:
             base = tensor._view.base
@@ -101,12 +103,12 @@ class Trace:
         self._alive.append(tensor)
         self._nodes[id(tensor)] = node, tensor._version_counter[0]
         if tensor.node is not None:
-            self._behind.setdefault(tensor.node, node)  # what a node has made stays what it was
+            self._behind.setdefault(tensor.node, node)  # a node's result does not change
 
     def node_of(self, operand: Any) -> Expr:
-        """The node of a tensor, an array or a number."""
+        """Return the node of a tensor, an array or a number."""
         if not isinstance(operand, Tensor):
-            kept = np.array(operand)  # whose memory may be an input's
+            kept = np.array(operand)  # a copy, as an input may own the memory
             return self._constant(kept, kept if isinstance(operand, np.ndarray) else operand)
         known = self._nodes.get(id(operand))
         if known is not None and (
@@ -115,7 +117,7 @@ class Trace:
         ):
             return known[0]
         view = operand._view
-        # its memory has been written to since
+        # A view whose memory has been written to since.
         if view is not None and known is not None and id(view.base) in self._nodes:
             self._remember(
                 operand,
@@ -124,7 +126,7 @@ class Trace:
                 ),
             )
             return self._nodes[id(operand)][0]
-        if known is None and operand.node in self._behind:  # what a node has kept of its result
+        if known is None and operand.node in self._behind:  # a result that its node has saved
             return self._behind[operand.node]
         self.opaque = self.opaque or operand.requires_grad
         kept = operand.array.copy()
@@ -136,8 +138,9 @@ class Trace:
         return self.graph.constant(value)
 
     def has_constants_of(self, other: Trace) -> bool | None:
-        """Return whether all constants are the same in another run; None if it did something
-        else.
+        """Return whether all constants are the same in another run.
+
+        It is None if the other run did something else.
         """
         if len(self.steps) != len(other.steps) or not all(map(_alike, self.steps, other.steps)):
             return None
@@ -161,7 +164,7 @@ def trace_call(
     inputs: Sequence[Tensor],
     names: Sequence[str],
 ) -> tuple[Any, Trace]:
-    """A function's result and its trace with respect to some of its arguments."""
+    """Return a function's result and its trace with respect to some of its arguments."""
     trace = Trace(inputs, names)
     with Mode(recorder=trace):
         return function(*arguments), trace
@@ -189,8 +192,9 @@ _SAVED = {
 
 
 class _NotKept:
-    """The stand-in for a result that a rule does not read, and, elementwise, for an operand: not
-    even its shape matters there.
+    """Stand-in for a result that a rule does not read, and, elementwise, for an operand.
+
+    Not even its shape matters there.
     """
 
     __slots__ = ()
@@ -205,8 +209,9 @@ NOT_KEPT = _NotKept()
 def save(
     op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list[Any]
 ) -> Versions | None:
-    """Leave of an operation's values (its result's and its operands') what a node's rule reads; the
-    versions of what is left.
+    """Keep those of an operation's values that a node's rule reads.
+
+    The values are its result and its operands. Returns the versions of what is kept.
 
     wanted  the operands that require grad, a bit for each, that of the first one the highest
     result  the tensor, or the tuple of tensors
@@ -231,8 +236,9 @@ def save(
 
 
 def saved_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
-    """Saved values as tensors of the graph, so that what is computed from them can be
-    differentiated again.
+    """Return saved values as tensors of the graph.
+
+    What is computed from them can be differentiated again.
     """
     if isinstance(saved[0], tuple):
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
@@ -256,7 +262,7 @@ def join_parts(parts: Sequence[Tensor], node: Node) -> None:
 
 
 def rejoin(value: Any, node: Node | None) -> Any:
-    """A value as the tensor that a node has made of it; numbers as they are."""
+    """Return a value as the tensor that a node has made of it; numbers are unchanged."""
     if not isinstance(value, np.ndarray):
         return value
     if node is not None and node.op is None:

@@ -1,3 +1,4 @@
-"""Applying operations to tensors: from a call in the words of a library to arrays, results and
-nodes.
+"""Applying operations to tensors.
+
+It leads from a call in the words of a library to arrays, results and nodes.
 """

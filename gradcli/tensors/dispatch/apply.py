@@ -66,9 +66,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
 
 
 def check_annotations(function: _Function, name: str = "") -> _Function:
-    """Return the function, or the method, with its arguments held to the annotations of its
-    parameters.
-    """
+    """Return the function or method, with arguments held to its parameters' annotations."""
     own: Any = unwrap(function)
     name = name or own.__name__
     words = own.__code__.co_varnames[: own.__code__.co_argcount]
@@ -100,7 +98,7 @@ def check_annotations(function: _Function, name: str = "") -> _Function:
 def explain_failure(
     op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception
 ) -> Exception:
-    """The error of an operation that failed."""
+    """Return the error of an operation that failed."""
     shapes = [None if a is None else np.shape(a) for a in arrays]
     if (
         isinstance(error, np.exceptions.AxisError)
@@ -118,15 +116,16 @@ def explain_failure(
             op.shape(*shapes, **static)
     except GradcliError as better:
         return better
-    except Exception:  # the shape rule knows no more than the operation
+    except Exception:  # the shape rule has no better message
         pass
     kind = next((kind for kind in (IndexError, TypeError) if isinstance(error, kind)), RuntimeError)
     return kind(f"{op.name}: {error}")
 
 
 class ArgumentValueError(ArgumentError, ValueError):
-    """A value that an argument may not have: PyTorch raises ValueError for some, RuntimeError for
-    others.
+    """A value that an argument may not have.
+
+    PyTorch raises ValueError for some, RuntimeError for others.
     """
 
 
@@ -135,7 +134,7 @@ class ShapeValueError(ShapeError, ValueError):
 
 
 def also_value_error(error: ArgumentError | ShapeError) -> GradcliError:
-    """The same error as a ValueError, too, unless it is one of another of Python's types."""
+    """Return the error as a ValueError, too, unless it has another of Python's types."""
     if isinstance(error, (TypeError, LookupError, ValueError)):
         return error
     same = (ArgumentValueError if isinstance(error, ArgumentError) else ShapeValueError)(
@@ -159,28 +158,30 @@ def check_same_dtype(operands: Sequence[Any]) -> None:
 # -- The arrays of results: NumPy without warnings, its errors of PyTorch's types ----------------
 
 
-_silent: list[Callable[..., Any]] = []  # each is used by one call at a time
+_silent: list[Callable[..., Any]] = []  # each serves one call at a time
 _NUMBERS = frozenset({int, float})
 _Array, _DOUBLE, _SINGLE = np.ndarray, np.dtype(np.float64), np.dtype(np.float32)
 
 
 def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
-    """The result as an array, of the dtype that the operands were promoted to, unless it is a truth
-    or a place.
+    """Return the result as an array of the dtype that the operands were promoted to.
+
+    A result that is a truth or a place keeps its own dtype.
     """
     out = result if type(result) is _Array else np.asarray(result)
     if out.dtype is dtype:
         return out
     floats = out.dtype.kind in FLOATS or (dtype is not None and dtype.kind not in FLOATS)
     if dtype is not None and out.dtype != dtype and floats and op.result not in ("bool", "int"):
-        with np.errstate(all="ignore"):  # what is too large is infinite
+        with np.errstate(all="ignore"):  # too large values become infinite
             return out.astype(dtype)
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 
 def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
-    """The result in memory that no operand has, its entries in their order, so that it can be
-    viewed in other shapes.
+    """Return the result in memory that no operand has, its entries in their order.
+
+    It can then be viewed in other shapes.
     """
     if not out.flags.c_contiguous:
         return np.ascontiguousarray(out)
@@ -201,19 +202,19 @@ class _Traits(NamedTuple):
     """Facts that applying an operation asks of its record, worked out once."""
 
     forward: Callable[..., Any]
-    scalars: Callable[..., Any] | None  # in place of `forward` where the first operand has no axes
-    view: bool  # the result shares its operand's memory where NumPy lets it
+    scalars: Callable[..., Any] | None  # replaces `forward` if the first operand has no axes
+    view: bool  # the result shares its operand's memory if NumPy allows it
     new: bool  # there is one result, which never shares memory
     elementwise: bool
     differentiable: bool
-    # the places of operands that have dtypes of their own: conditions, and indices
+    # Places of operands with dtypes of their own, such as conditions and indices.
     free: frozenset[int]
-    name: str  # of its nodes, where that is the same for all operands
+    name: str  # label of its nodes, if it is the same for all operands
 
 
 @cache
 def traits_of(op: Op) -> _Traits:
-    forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
+    forward = operator.pow if op.forward is np.power else op.forward  # has a fast path for squares
     differentiable = op.partials is not None or op.vjp is not None
     name = "" if callable(naming_rule(op)) else node_name(op)
     free = (
@@ -228,10 +229,10 @@ def traits_of(op: Op) -> _Traits:
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The result of an operation, a tensor or a tuple of tensors, with a node if something requires
-    grad.
+    """Return an operation's result, a tensor or tuple of tensors, with a node if one is needed.
 
-    Python numbers and arrays among the operands are weak: they take the dtype of the tensors.
+    A node is needed if something requires grad. Python numbers and arrays among the operands are
+    weak: they take the dtype of the tensors.
     """
     if state.interpreter is not None:
         return state.interpreter(op, operands, static)
@@ -241,7 +242,7 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 def apply_unbatched(
     op: Op, operands: Sequence[Any], static: Mapping[str, Any], label: str = ""
 ) -> Any:
-    """The same of tensors that are not batched.
+    """Return an operation's result for tensors that are not batched.
 
     label  of the node, where that is known
 
@@ -252,8 +253,8 @@ def apply_unbatched(
     recording = differentiable and state.recording
     arrays: list[Any] = []
     sources: list[Node | None] = []
-    dtype: np.dtype[Any] | None = None  # that of the tensors, as long as they are alike
-    alike, wanted = True, 0  # the operands that require grad, a bit for each
+    dtype: np.dtype[Any] | None = None  # the dtype of the tensors while all have the same one
+    alike, wanted = True, 0  # a bit for each operand: whether it requires grad
     for operand in operands:
         wanted += wanted
         source = None
@@ -320,8 +321,9 @@ def compute_result(
     static: Mapping[str, Any],
     dtype: np.dtype[Any] | None,
 ) -> Any:
-    """The result of an operation on arrays of one dtype, as an array of that; of several results,
-    each.
+    """Return the result of an operation on arrays of one dtype, as an array of that dtype.
+
+    If there are several results, each is such an array.
     """
     if (
         scalars is not None
@@ -352,8 +354,9 @@ def compute_result(
 
 
 def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """Return the view that an operation makes of its operand, and its parameters: an entry, too, is
-    a view, and so is all of an array.
+    """Return the view that an operation makes of its operand, and its parameters.
+
+    An entry is a view, too, and so is the whole array.
     """
     if op is broadcast_to and array.shape == static["shape"]:
         return array.view(), static
@@ -364,7 +367,7 @@ def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, 
             return np.broadcast_to(array, **static), static
         out = op.forward(array, **static)
         if op is getitem and min(out.strides, default=0) < 0:
-            out = out.copy("K")  # PyTorch has no views that run backwards
+            out = out.copy("K")  # PyTorch has no views with negative strides
         return out, static
     except GradcliError:
         raise
@@ -373,7 +376,10 @@ def view_of(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, 
 
 
 def view_tensor(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
-    """The result of an operation that views its operand, if NumPy could share the memory."""
+    """Return the result of an operation that views its operand.
+
+    It is a view if NumPy could share the memory, else a tensor of its own.
+    """
     if isinstance(source, Tensor) and (
         np.may_share_memory(out, source.array) or (not out.size and out.base is not None)
     ):
@@ -444,7 +450,7 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
     if not deciding:
         return constant_float() if op.result == "float" else None
     target, whole = dtypes.result_type(deciding), None
-    if op.algebra == "square" and target.kind == "b":  # which is a power by the number 2
+    if op.algebra == "square" and target.kind == "b":  # PyTorch has it as a power, by the integer 2
         target = dtypes.int64.numpy
     error = None if op.refuses is None else op.refuses(target, arrays)
     if error is not None:
@@ -456,7 +462,7 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
             whole = target
         else:
             target = constant_float()
-    # NumPy has no arithmetic of booleans for all that PyTorch has: it is that of zeros and ones
+    # PyTorch computes with booleans where NumPy cannot: they count as zeros and ones.
     kind = (
         np.dtype(np.uint8)
         if whole is not None and whole.kind == "b" and op.result == "float"
@@ -471,12 +477,12 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
         elif isinstance(array, (bool, int, float)) and (
             op.kind == "structural" or whole is not None
         ):
-            arrays[i] = np.asarray(array).astype(kind)  # which wraps around
+            arrays[i] = np.asarray(array).astype(kind)  # large values wrap around
     return target
 
 
 def _weak(array: np.ndarray) -> Any:
-    """An array of a rule decides by its kind only."""
+    """Return a Python number for an array of a rule, which decides by its kind only."""
     return bool(0) if array.dtype.kind == "b" else 0 if array.dtype.kind in "iu" else 0.0
 
 
@@ -484,7 +490,7 @@ def _weak(array: np.ndarray) -> Any:
 
 
 def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
-    """A view of a tensor's storage with these sizes, strides and offset."""
+    """Return a view of a tensor's storage with these sizes, strides and offset."""
     if isinstance(x, Batched):
         raise RuntimeError(
             "vmap: as_strided is of the memory of all examples: index or unfold what one sees"
@@ -516,7 +522,7 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
         )
 
     array = see(x.array)
-    # which examples may share
+    # An example of its own for each, as they may share memory.
     memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)
     apart = place_entries(memory, shape, (*strides(memory)[:-1], *steps), 0)
     return follow(
@@ -525,8 +531,9 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
 
 
 def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
-    """The result of a function that PyTorch has as a view; None where it is none, or what it was
-    given does not fit.
+    """Return the result of a function that PyTorch has as a view.
+
+    It is None if the function is no view, or if the arguments do not fit.
     """
     view, x = record.memory, operands[0] if operands else None
     if isinstance(view, str) or not isinstance(x, Tensor):
@@ -541,5 +548,5 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
             levels,
         )
     except (ValueError, TypeError, IndexError):
-        return None  # the function itself says what is wrong
+        return None  # the function itself has a better error
     return found

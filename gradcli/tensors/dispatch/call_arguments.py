@@ -1,5 +1,6 @@
-"""Arguments of PyTorch's functions: which are refused, which dtypes results have, and how they
-become operands and static parameters.
+"""Arguments of PyTorch's functions: which are refused, and how others become operands.
+
+It also decides which dtypes results have, and which arguments are static parameters.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gradcli.tensors.dispatch.apply import apply
 # Functions of PyTorch's that take numbers alone, too, without any tensor.
 OF_NUMBERS = words("add sub mul div subtract multiply divide true_divide floor_divide")
 
-# Functions of floats only, and those that take whole numbers, too, but no booleans.
+# Functions of floats only. Some of them also take whole numbers, but no booleans.
 _FLOATS_ONLY = words("""
     adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
     adaptive_max_pool3d addcdiv avg_pool1d avg_pool2d batch_norm binary_cross_entropy
@@ -50,15 +51,15 @@ _ALSO = {
     "avg_pool1d": "int64",
     "avg_pool2d": "int64",
     "interpolate": "uint8",
-}  # which take these, too
+}  # whole numbers that these functions take as well
 
-# Numbers that are whole where whole numbers are multiplied with them.
+# Parameters that are truncated to whole numbers if they multiply whole numbers.
 TRUNCATED: Mapping[str, tuple[str, ...]] = {
     "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
 }  # fmt: skip
-# Functions made of operations on floats whose results are whole numbers again: of the first
-# tensor's dtype, or long. Elsewhere, what is put into a tensor takes its dtype, or the operands are
-# floats from the beginning: doubles, or of their common dtype.
+# The dtypes of results. Some functions are made of operations on floats, but return whole numbers
+# again: of the first tensor's dtype, or long. Others cast a value to the dtype of the tensor that
+# it is put into, or convert their operands to floats first: to doubles, or to the common dtype.
 RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] = {
     **dict.fromkeys(words("""
         diag diagflat pad hardtanh relu6 nan_to_num diag_embed scatter_add dropout dropout1d dropout2d dropout3d threshold heaviside
@@ -71,16 +72,16 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] =
     **dict.fromkeys(words("mse_loss smooth_l1_loss huber_loss soft_margin_loss cov corrcoef "
     "trapezoid trapz"), "promoted"),
 }  # fmt: skip
-# Functions whose second operand is a mask, and those whose tensors are of one dtype.
+# Functions whose second operand is a mask, and those whose tensors all have one dtype.
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
 _ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross meshgrid")
-# The fewest and the most axes that operands may have.
+# The fewest and the most axes of operands.
 _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
     "trace": (2, 2),
 }  # fmt: skip
-_SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
-# The methods that write in place, too, beside those of operations on entries.
+_SCALING = ("add", "sub", "subtract", "rsub")  # by the number alpha
+# Methods that also have an in-place form, in addition to the elementwise ones.
 IN_PLACE_TOO = words("""
     add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
     bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp_max clamp_min conj_physical
@@ -88,22 +89,24 @@ IN_PLACE_TOO = words("""
     index_put index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma put rad2deg
     renorm round scatter scatter_add scatter_reduce sub subtract tril triu true_divide
 """)
-# Functions that are no methods in PyTorch.
+# Functions that are not methods in PyTorch.
 NO_METHODS = ("isin", "rsub")
 _SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
 
 
 def bare(name: str) -> str:
-    """Return the name of a function, or of a method, that has no meaning of its own in a part of
-    PyTorch.
+    """Return the name of a function or method without the part of PyTorch that it is in.
+
+    A name that has a meaning of its own in its part keeps the part.
     """
     part, _, own = name.partition(".")
     return own if part in ("Tensor", "torch", "special") else name
 
 
 def check_taken(name: str, arguments: Sequence[Any]) -> None:
-    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not
-    take.
+    """Refuse tensors that PyTorch's function does not take.
+
+    They are refused for their dtype, for different dtypes, or for their rank.
     """
     name = bare(name)
     arrays = [
@@ -121,7 +124,7 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
         common = result_type(arrays)
         if (name in _FLOATS_ONLY and _ALSO.get(name) != common.name) or (
             common.kind == "b" and name in _NO_BOOLEANS
-        ):  # PyTorch raises RuntimeError for some, which this is as well
+        ):  # PyTorch raises RuntimeError for some; this is a subclass of it
             raise NotImplementedError(
                 f"{name} takes no tensors of {common.name}; x.float() makes floats of them"
             )
@@ -132,7 +135,7 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
 
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:
-    """The error for something else in the place of a tensor."""
+    """Return the error for something else in place of a tensor."""
     shown, function = _SPELLED.get(operand, operand), name.rpartition(".")[2]
     return TypeError(
         f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}"
@@ -142,7 +145,7 @@ def no_tensor(name: str, operand: str, argument: object) -> TypeError:
 # -- Calls that PyTorch refuses by what their arguments say, where the same call would be computed -
 
 
-# Functions that take the dtype which they compute in.
+# Functions with a parameter for the dtype to compute in.
 _WITH_DTYPE = words("""
     sum prod mean nansum nanmean cumsum cumprod softmax log_softmax softmin norm vector_norm
     matrix_norm frobenius_norm nuclear_norm
@@ -158,13 +161,14 @@ def takes_dtype(name: str) -> bool:
 # and which dtype their results have.
 
 
-_EXACT = 2**53  # whole numbers up to it are floats
+_EXACT = 2**53  # up to this, floats hold all whole numbers exactly
 _DIVISIONS = ("div", "divide", "true_divide")
 
 
 class Settled(NamedTuple):
-    """A call with floats in the place of whole numbers, and the dtype of its result, where it is
-    not that of the call.
+    """Call with floats in place of whole numbers, and the dtype of its result.
+
+    The dtype is there only if it is not that of the call.
     """
 
     arguments: tuple[Any, ...]
@@ -223,7 +227,7 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
                 "they may be"
             )
     given = in_dtype(tuple(arguments), dtypes.float64)
-    if name == "scatter_add":  # whose indices stay whole numbers
+    if name == "scatter_add":  # its indices stay whole numbers
         given = (*given[:2], arguments[2], *given[3:])
     return Settled(given, keywords, kind)
 
@@ -231,8 +235,9 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
 def in_dtype(
     given: Any, kind: dtypes.dtype, fits: Callable[[np.dtype[Any]], bool] = lambda _: True
 ) -> Any:
-    """Tensors and arrays, and those in lists, in another dtype, as far as their own fits; whatever
-    else there is, as it is.
+    """Return tensors and arrays, and those in lists, in another dtype, if their own fits.
+
+    Any other value is unchanged.
     """
     if type(given) in (list, tuple):
         return type(given)(in_dtype(part, kind, fits) for part in given)
@@ -245,7 +250,10 @@ def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
 
 
 def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
-    """A value that is put into the first tensor, in the dtype of that; so is the result."""
+    """Return a call with the value that is put into the first tensor, in that tensor's dtype.
+
+    The result has this dtype, too.
+    """
     first = arguments[0] if arguments else None
     name = next((key for key in ("value", "source", "src") if key in keywords), None)
     if not isinstance(first, Tensor) or (name is None and len(arguments) < 2):
@@ -256,7 +264,7 @@ def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | 
         return None
     keywords = dict(keywords)
     if isinstance(keywords.get("alpha"), float) and not kind.is_floating_point:
-        keywords["alpha"] = int(keywords["alpha"])  # as whole numbers are multiplied with it
+        keywords["alpha"] = int(keywords["alpha"])  # it multiplies whole numbers
     if isinstance(value, Tensor) and not value.array.ndim:
         value = value.to(kind)
     elif number:
@@ -384,8 +392,9 @@ def _constant(number: Any) -> Tensor:
 
 
 class NumpyHost(Host):
-    """The same as NumPy and SciPy take arguments: lists are arrays, what stands for a number may
-    have a gradient, counts may be floats.
+    """Host for arguments as NumPy and SciPy take them.
+
+    Lists are arrays, what stands for a number may have a gradient, and counts may be floats.
     """
 
     @classmethod
@@ -422,8 +431,9 @@ class NumpyHost(Host):
 
 
 def _common_kind(parts: Any, without: Any = 0.0) -> Any:
-    """The dtype of the tensors and arrays in nested lists; without any, that of a number,
-    or None.
+    """Return the common dtype of the tensors and arrays in nested lists.
+
+    If there are none, it is the dtype of a number, or None.
     """
     if isinstance(parts, (list, tuple)):
         kinds = [

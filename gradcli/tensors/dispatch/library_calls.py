@@ -56,8 +56,9 @@ Form = Callable[[list[Any]], Any]  # what all calls of one form do with their te
 
 
 class Step(NamedTuple):
-    """An operation of a function, whose values stand in one table: the tensors, constants, and what
-    is made on the way.
+    """Operation of a function.
+
+    All values stand in one table: the tensors, constants, and what is made on the way.
 
     places  of its operands in the table
     view    whether the result shows the memory of the first operand
@@ -77,7 +78,7 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
     dtype  that of floats that say nothing else
     """
     (op, places, static, *_), *further = steps
-    as_given = places == tuple(range(len(places)))  # tensors, and constants after them
+    as_given = places == tuple(range(len(places)))  # the tensors, followed by constants
     views = all(step.view for step in steps)
 
     def alone(tensors: list[Any]) -> Any:
@@ -101,7 +102,7 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dt
             set_constants(before)
         result = values[-1]
         if not views:
-            result._view = None  # of something that was made on the way
+            result._view = None  # a view of an intermediate result
         if label and result.node is not None:
             result.node.label = label
         return result
@@ -120,12 +121,12 @@ class Steps:
         self._tensors = tensors
         self._constants: list[Any] = []
         self._places = {id(tensor): place for place, tensor in enumerate(tensors)}
-        self._steps: list[Step] = []  # the places of results count down from -1
+        self._steps: list[Step] = []  # in these, the places of results count down from -1
         self._results: list[Tensor] = []
         self._complete = len(self._places) == len(tensors)
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
-        """An operation was applied."""
+        """Note that an operation was applied."""
         places = tuple([self._place(operand) for operand in operands])
         regular = (
             op is not as_strided
@@ -152,18 +153,19 @@ class Steps:
         return len(self._tensors) + len(self._constants) - 1
 
     def rename(self, tensor: Tensor, result: Tensor) -> None:
-        """A tensor was written to, which is more than an operation."""
+        """Note that a tensor was written to, which is more than an operation."""
         self._complete = False
 
     overwritten = rename
 
     def form(self, record: Op | Composite, result: Any) -> Form | None:
-        """The form of the call that gave this; None if something else than its tensors decided what
-        was applied.
+        """Return the form of the call that gave this result.
+
+        It is None if anything but the call's tensors decided what was applied.
         """
         if not self._complete or not self._results or result is not self._results[-1]:
             return None
-        # the tensors and constants, which results come after
+        # Results come after the tensors and constants.
         after = len(self._tensors) + len(self._constants) - 1
         steps = [
             step._replace(places=tuple([after - p if p < 0 else p for p in step.places]))
@@ -211,7 +213,7 @@ def _type(name: str, fields: tuple[str, ...]) -> Any:
 
 
 def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) -> Any:
-    """The parts under their names."""
+    """Return the parts under their names."""
     return _type(name.removeprefix("Tensor.").replace(".", "_"), fields)(*parts)
 
 
@@ -220,17 +222,17 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
 
 @cache
 def record_of(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
-    """The record and the signature of a library's function; None if there is none."""
+    """Return the record and the signature of a library's function; None if there is none."""
     found = lookup(name, library)
     if found is None or found.target in CALLED_OTHERWISE:
         return None
     try:
         return record_named(found.target), found
     except KeyError:
-        return None  # of the language alone
+        return None  # it exists only in the language
 
 
-# False where entries, too, decide what a call applies
+# False if the operations of a call also depend on entries
 FORMS: dict[tuple[Any, ...], Form | Literal[False]] = {}
 _MOST_FORMS = 4096
 _CONSTANTS = frozenset({int, bool, str, type(None)})
@@ -238,7 +240,9 @@ _CONSTANTS = frozenset({int, bool, str, type(None)})
 
 @cache
 def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[..., Any]:
-    """A function of a library, applied to tensors. Raises AttributeError if there is none.
+    """Return a function of a library, applied to tensors.
+
+    Raises AttributeError if there is none.
 
     Arguments are bound once for all calls of one form: with tensors of these dtypes and shapes, and
     with these constants.
@@ -281,8 +285,9 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
 
 
 def _read_parts(kind: type, argument: Any, key: list[Any], tensors: list[Any]) -> bool:
-    """Add a tuple of whole numbers or a list of tensors to the form of a call; return whether it is
-    one.
+    """Add a tuple of whole numbers or a list of tensors to the form of a call.
+
+    Returns whether the argument is one of these.
     """
     if kind is tuple and all(type(part) is int for part in argument):
         key += (kind, argument)
@@ -305,7 +310,7 @@ def _call_and_keep(
     tensors: list[Any],
     key: tuple[Any, ...],
 ) -> Any:
-    """A call whose form is kept for those that follow."""
+    """Make a call, and keep its form for those that follow."""
     steps = Steps(tensors)
     with Mode(recorder=steps):
         result = call(name, library, arguments, keywords)
@@ -316,10 +321,10 @@ def _call_and_keep(
 
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A function of a library applied to tensors."""
+    """Apply a function of a library to tensors."""
     try:
         return _call_with_dtypes(name, library, arguments, keywords)
-    except NotBatchedError:  # its parameters are taken of a tensor's entries
+    except NotBatchedError:  # its parameters depend on a tensor's entries
         if not levels_in(arguments, keywords):
             raise
         return one_by_one(
@@ -330,12 +335,13 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
 def _call_with_dtypes(
     name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """The same for arguments that are not taken apart: dtypes are settled first where a function
-    has its own ones.
+    """Apply a function to arguments that are not taken apart.
+
+    Dtypes are settled first if the function has its own ones.
     """
     if library != TORCH:
         return _call(name, library, arguments, keywords)
-    if arguments and keywords.get("dtype") is None:  # in which it is computed
+    if arguments and keywords.get("dtype") is None:  # otherwise it computes in that dtype
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
     if settled is None:
@@ -358,14 +364,14 @@ def _floats_in(result: Any, kind: dtypes.dtype) -> Any:
 
 
 def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """The same for arguments whose dtypes are settled."""
+    """Apply a function to arguments whose dtypes are settled."""
     found = record_of(name, library)
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
     kind = None
     if "out" in keywords or "dtype" in keywords:
-        keywords = dict(keywords)  # the caller's are read if this fails
+        keywords = dict(keywords)  # a copy, as the caller's are read if this fails
         kind = keywords.pop("dtype", None)
         if keywords.pop("out", None) is not None:
             raise UnreadArgumentError(
@@ -408,7 +414,7 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
             and isinstance(operands[0], Tensor)
             and not operands[0].array.ndim
         ):
-            raise AxisError(axis, 0)  # a number has one axis, of one entry
+            raise AxisError(axis, 0)  # a number counts as one axis of one entry
         start = next_index()
         result = region_of(record, operands, static)
         if result is None:
@@ -421,7 +427,7 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     parts = [_own(record, given_tensors, part, start) for part in result]
     for place, word in enumerate(record.results[: len(parts)]):
         _, colon, kind = word.partition(":")
-        if colon:  # outside of the graph: what LAPACK or the format of floats says in whole numbers
+        if colon:  # outside of the graph: whole numbers from LAPACK or the format of floats
             parts[place] = (
                 parts[place].detach()
                 if not kind
@@ -435,8 +441,9 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
 
 
 def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start: int) -> Any:
-    """A result, or one of several, in memory of its own where PyTorch has it so; of a function made
-    of operations, under its name.
+    """Return a result, or one of several, in its own memory where PyTorch has it so.
+
+    The result of a function made of operations is under the function's name.
 
     start  nodes that were made since then are the function's
     """
@@ -447,7 +454,7 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start:
         if record.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
             result = apply(reshape, [result], {"shape": result.array.shape})
         if result._view is not None and not _shows(result, arguments):
-            result._view = None  # of something that was made on the way
+            result._view = None  # a view of an intermediate result
         if record.memory == "own":
             if any(
                 isinstance(a, Tensor) and np.may_share_memory(result.array, a.array)
@@ -477,10 +484,10 @@ def _apply(
     operands: list[Any],
     static: dict[str, Any],
 ) -> Any:
-    """A record applied; constants in the body of one made of operations are floats of the dtype
-    that it computes with.
+    """Apply a record.
 
-    What NumPy and SciPy make of whole numbers, and of Python's alone, are doubles.
+    Constants in the body of a function made of operations are floats of the dtype that it computes
+    with. NumPy and SciPy make doubles of whole numbers, and of Python's numbers alone.
     """
     if isinstance(record, Op) and host is HOST:
         return binding.apply(host, record, name, signature, operands, static)
@@ -493,9 +500,9 @@ def _apply(
             for part in (result if isinstance(result, tuple) else (result,))
             if isinstance(part, Tensor)
         ):
-            return _floats_in(result, dtypes.of_numpy(common))  # what is no view, and is rounded
+            return _floats_in(result, dtypes.of_numpy(common))  # no view, and so rounded
     before = set_constants(common)
-    if common is None:  # inside of another function, the floats that it computes with
+    if common is None:  # the dtype of the calling function, if any
         set_constants(
             before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy
         )
@@ -506,7 +513,7 @@ def _apply(
 
 
 def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
-    """The dtype of the floats that a function computes with."""
+    """Return the dtype of the floats that a function computes with."""
     common: np.dtype[Any] | None = None
     for operand in operands:
         kind = (

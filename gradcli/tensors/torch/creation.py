@@ -1,5 +1,6 @@
-"""New tensors: of given entries, of a shape, evenly spaced, and random; methods that fill at
-random, and training dropout.
+"""New tensors: of given entries, of a shape, evenly spaced, and random.
+
+The file also has methods that fill at random, and training dropout.
 
 `rand`, `randn`, `randint`, `randperm`, `uniform_` and `normal_` draw as PyTorch does; all others
 are NumPy's distributions, which go on from the same state. Nothing that is drawn has a derivative.
@@ -52,7 +53,7 @@ def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor of its own entries, copied from nested lists, numbers or an array."""
+    """Make a tensor of its own entries, copied from nested lists, numbers or an array."""
     check_device(device)
     if isinstance(data, Tensor):
         warn(COPIED.format("torch.tensor"))
@@ -60,7 +61,7 @@ def tensor(
 
 
 def copy_data(data: Any, dtype: Any, requires_grad: bool = False) -> Tensor:
-    """A tensor of its own entries."""
+    """Make a tensor of its own entries."""
     array = np.array(array_of(data, dtype))
     if requires_grad and array.dtype.kind not in FLOATS:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -68,7 +69,7 @@ def copy_data(data: Any, dtype: Any, requires_grad: bool = False) -> Tensor:
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor that shares memory with an array."""
+    """Make a tensor that shares memory with an array."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     array = unmask(array, "the array")
@@ -80,7 +81,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., Tensor]:
-    """The function that makes tensors of another one's arrays, which knows the wanted dtype."""
+    """Return the function that makes tensors of another function's arrays.
+
+    The other function is given the wanted dtype.
+    """
 
     def make(
         *given: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None,
@@ -102,7 +106,7 @@ def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., T
 
 
 def size_of(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape in zeros(2, 3), zeros((2, 3)) and zeros(torch.Size([2, 3])) alike."""
+    """Return the shape in zeros(2, 3), zeros((2, 3)) and zeros(torch.Size([2, 3])) alike."""
     if not size:
         raise TypeError("a size is wanted")
     parts = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
@@ -120,7 +124,7 @@ def size_of(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _number(value: Any) -> Any:
-    """A number, or what a tensor without axes and gradient holds."""
+    """Return a number, or the number in a tensor without axes and gradient."""
     if isinstance(value, Tensor) and not (value.array.ndim or value.requires_grad):
         return value.item()
     if isinstance(value, (str, list, tuple, Tensor)):
@@ -147,7 +151,7 @@ empty, empty_like = _fillers("empty", 0)
 
 @_constructor
 def scalar_tensor(s: Any, *, kind: _Kind) -> np.ndarray:
-    """A tensor without axes: a float, unless another dtype is asked for."""
+    """Make a tensor without axes: a float, unless another dtype is asked for."""
     return np.full((), _number(s), kind or default_float())
 
 
@@ -287,7 +291,7 @@ def randperm(n: int, *, kind: _Kind, generator: Any = None) -> np.ndarray:
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, kind: _Kind, generator: Any = None
 ) -> np.ndarray:
-    """Normal numbers of a mean and a deviation, which may be tensors."""
+    """Draw normal numbers of a mean and a deviation, which may be tensors."""
     middle, spread = (v.array if isinstance(v, Tensor) else v for v in (mean, std))
     kinds = [_of_floats("normal", v.dtype) for v in (middle, spread) if isinstance(v, np.ndarray)]
     if np.any(np.asarray(spread) < 0):
@@ -309,7 +313,7 @@ def _require(holds: Any, said: str) -> None:
 
 
 def _fills(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
-    """The method that writes what a function draws for an array into a tensor."""
+    """Return the method that writes a function's draws for an array into a tensor."""
     node = "".join(word.capitalize() for word in draw.__name__.split("_")) + "Backward0"
     held = check_annotations(draw)
 
@@ -329,7 +333,7 @@ def uniform_(source: Generator, x: np.ndarray, low: float = 0.0, high: float = 1
     _of_floats("uniform_", x.dtype)
     _require(low <= high, f"uniform_ expects [from, to), but found from={low:g} > to={high:g}")
     kind: Any = np.float64 if x.dtype == np.float64 else np.float32
-    # rounded once, as PyTorch's loops do
+    # Rounded once, as in PyTorch's loops.
     return source.uniform_like(x, kind).astype(np.float64) * float(kind(high - low)) + float(
         kind(low)
     )
@@ -367,8 +371,9 @@ def bernoulli(x: Tensor, p: Any = None, *, generator: Generator | None = None) -
 
 
 def _dropping(lead: Callable[[Tensor], int]) -> Callable[..., Tensor]:
-    """A function that drops entries, or whole channels, with probability p while it trains; what
-    stays is larger by 1/(1 - p).
+    """Return a function that drops entries, or whole channels, while it trains.
+
+    It drops them with probability p; what stays is larger by 1/(1 - p).
 
     lead  how many axes number what stays or goes as a whole
     """

@@ -98,7 +98,7 @@ class _FunctionNode(_FunctionOutput):
     inputs: list[Tensor | None]
 
     def __getattr__(self, name: str) -> Any:
-        """The node is PyTorch's ctx: what forward stored is found here."""
+        """Return what forward stored: the node is PyTorch's ctx."""
         if name in ("context", "function", "inputs"):
             raise AttributeError(name)
         return getattr(self.context, name)
@@ -111,7 +111,7 @@ def function_node(
     sources: Sources,
     made: Sequence[Any],
 ) -> Node:
-    """The node of a call, which has made these."""
+    """Return the node of the call that made these results."""
     op, kind = _record(cls, len(tensors), len(made))  # type: ignore[arg-type]  # a class, which is hashable
     shapes: Any = tuple(p.array.shape if isinstance(p, Tensor) else () for p in made)
     kinds: Any = tuple(p.array.dtype if isinstance(p, Tensor) else None for p in made)
@@ -129,7 +129,7 @@ def function_node(
 
 
 def node_of_result(node: Node, place: int, part: Tensor) -> Node:
-    """The node of one of several results of a call."""
+    """Return the node of one of several results of a call."""
     kind = node_class(node.label, _FunctionOutput)
     made: Node = kind(
         node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype
@@ -213,7 +213,9 @@ def _refuse_unregistered(*_: Any, **__: Any) -> Any:
 
 
 class Function:
-    """Subclass with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, and call
+    """Base class of a user's functions.
+
+    Subclass it with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, and call
     ``apply``.
     """
 
@@ -257,7 +259,7 @@ class Function:
 
 
 def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
-    """The result of a user's function, with its node."""
+    """Return the result of a user's function, with its node."""
     ctx = Context()
     recording = state.recording
     tensors = [a if isinstance(a, Tensor) else None for a in arguments]
@@ -307,7 +309,7 @@ def _is_among(x: Any, others: Iterable[Any]) -> bool:
 
 
 def _own(part: Any) -> Any:
-    """An input that is returned as it is gets an identity of its own, a view."""
+    """Give an input that is returned unchanged an identity of its own, a view."""
     if part is None:
         return part
     with Mode(recording=False):
@@ -337,7 +339,7 @@ def _put(part: Tensor, node: Node, ctx: Context) -> None:
         part.node, part._requires_grad = (
             node,
             True,
-        )  # what forward may have retained is not of this graph
+        )  # replaces a node that forward may have made
     elif _is_among(part, ctx._dirty):
         refuse_writing(part)
         rebase(part, node)
@@ -347,8 +349,9 @@ def _put(part: Tensor, node: Node, ctx: Context) -> None:
 
 
 def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
-    """The graph cannot follow writing through views that forward has made: it would go round
-    backward.
+    """Forbid writing through views that forward has made.
+
+    The graph cannot follow such writing, as it would go round backward.
     """
     for place, part in enumerate(made):
         if isinstance(part, Tensor) and part._view is not None and not _is_among(part, ctx._dirty):
@@ -366,8 +369,9 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
 
 
 class _Pushing(Function):
-    """The product u J of a user's function that has `jvp`: zeros, of which only the derivative by u
-    is asked for, which `jvp` gives.
+    """Product u J of a user's function that has `jvp`.
+
+    It is zeros, because only its derivative by u is asked for, which `jvp` gives.
     """
 
     @staticmethod
@@ -392,8 +396,9 @@ class _Pushing(Function):
 
 @cache
 def _signature(forward: Any) -> tuple[inspect.Signature, int]:
-    """Return how forward is called, and how many arguments it takes by position; -1 if there is no
-    end to them.
+    """Return how forward is called, and how many arguments it takes by position.
+
+    The number is -1 if there is no limit.
     """
     found = inspect.signature(forward)
     kinds = [parameter.kind for parameter in found.parameters.values()]
@@ -405,8 +410,9 @@ def _signature(forward: Any) -> tuple[inspect.Signature, int]:
 def _in_order(
     cls: type[Function], arguments: tuple[Any, ...], keywords: dict[str, Any], separate: bool
 ) -> tuple[Any, ...]:
-    """All inputs by position, as forward has them; where setup_context is its own method, with
-    their defaults.
+    """Return all inputs by position, as forward has them.
+
+    Where setup_context is its own method, they include their defaults.
     """
     given, count = _signature(cls.forward)
     if separate and not keywords and count == len(arguments):
@@ -424,7 +430,7 @@ def _in_order(
 
 
 def once_differentiable(backward: Any) -> Any:
-    """Marks a backward that cannot be differentiated again."""
+    """Mark a backward that cannot be differentiated again."""
 
     @wraps(backward)
     def run(ctx: Any, *gradients: Any) -> Any:

@@ -1,5 +1,6 @@
-"""Tensors as text, in PyTorch's form: the same columns, the same choice of notation, the same
-suffixes.
+"""Tensors as text, in PyTorch's form.
+
+They have the same columns, the same choice of notation, and the same suffixes.
 """
 
 from __future__ import annotations
@@ -81,12 +82,12 @@ class _Column:
 
 
 def contents(array: np.ndarray) -> str:
-    """The entries, in brackets."""
+    """Return the entries, in brackets."""
     summarize = array.size > OPTIONS.threshold
     column = _Column(_summary_entries(array) if summarize else array)
     text = np.array2string(
         array, separator=", ", prefix=_PREFIX, threshold=OPTIONS.threshold, edgeitems=OPTIONS.edgeitems,
-        # in which PyTorch does not count the brackets
+        # PyTorch does not count the brackets
         max_line_width=OPTIONS.linewidth + array.ndim - 1,
         formatter={"all": lambda entry: column.format(as_numbers(np.asarray(entry)))},
     )  # fmt: skip
@@ -94,7 +95,7 @@ def contents(array: np.ndarray) -> str:
 
 
 def _summary_entries(array: np.ndarray) -> np.ndarray:
-    """The entries that a summary shows."""
+    """Return the entries that a summary shows."""
     edge = OPTIONS.edgeitems
     for axis, n in enumerate(array.shape):
         if n > 2 * edge:
@@ -103,11 +104,11 @@ def _summary_entries(array: np.ndarray) -> np.ndarray:
 
 
 def text_of_tensor(x: Tensor, *, tensor_contents: Any = None) -> str:
-    """A tensor's repr."""
+    """Return a tensor's repr."""
     try:
         node = x.grad_fn
         label = None if node is None else node.label
-    except RuntimeError:  # a view that the graph could not follow what was written through
+    except RuntimeError:  # a view whose memory was written to in a way that the graph cannot follow
         label = "Invalid"
     text = show(x.array, label, x.requires_grad)
     return f"Parameter containing:\n{text}" if x._is_param else text
@@ -117,8 +118,9 @@ _PREFIX = "tensor("
 
 
 def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool) -> str:
-    """An array as the tensor of its entries, of its node's name, or of one that requires a
-    gradient.
+    """Return the text of an array, shown as the tensor of its entries.
+
+    The tensor has a node of this name, or requires a gradient.
     """
     suffixes = []
     kind = dtypes.of_numpy(array.dtype)

@@ -1,5 +1,6 @@
-"""``torch.autograd.functional``: Jacobians, Hessians and products with them, of Python functions of
-tensors.
+"""``torch.autograd.functional`` for Python functions of tensors.
+
+It has Jacobians, Hessians and products with them.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ def _shape_parts(like: Any, parts: Sequence[Tensor], create_graph: bool) -> Any:
 def _run(
     func: Callable[..., Any], inputs: Any, create_graph: bool, name: str
 ) -> tuple[Tensors, Any, Tensors]:
-    """Inputs that a gradient can be taken to, connected to the caller's graph only if a graph is
-    wanted; the result, and its tensors.
+    """Run a function on inputs that a gradient can be taken to.
+
+    The inputs are connected to the caller's graph only if a graph is wanted. Returns them, the
+    result, and its tensors.
     """
     given = _as_tuple(inputs, "inputs", name)
     xs = tuple(
@@ -75,7 +78,10 @@ def _vectors(v: Any, like: Tensors, what: str, name: str) -> Tensors:
 def _products(
     ys: Sequence[Tensor], xs: Tensors, seeds: Sequence[Tensor], create_graph: bool, strict: bool
 ) -> list[Tensor]:
-    """The product of seeds with the Jacobian by each input: zeros where nothing depends on it."""
+    """Return the product of seeds with the Jacobian by each input.
+
+    It is zeros if nothing depends on the input.
+    """
     pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if _varies(y, strict)]
     found: Sequence[Tensor | None] = (None,) * len(xs)
     if pairs:
@@ -97,8 +103,9 @@ def _varies(y: Tensor, strict: bool) -> bool:
 
 
 def _check_dependence(found: Sequence[Tensor | None], create_graph: bool, strict: bool) -> None:
-    """In strict mode, refuse a result, or a derivative that is differentiated again, that is the
-    same for all values of an input.
+    """Refuse, in strict mode, a result that is the same for all values of an input.
+
+    A derivative that is differentiated again is refused for the same reason.
     """
     for i, part in enumerate(found if strict else ()):
         if part is None or (create_graph and not part.requires_grad):
@@ -116,7 +123,7 @@ def vjp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The function's value, and v times its Jacobian."""
+    """Return the function's value, and v times its Jacobian."""
     with enable_grad():
         xs, result, ys = _run(func, inputs, create_graph, "vjp")
         found = _products(ys, xs, _vectors(v, ys, "output", "vjp"), create_graph, strict)
@@ -130,8 +137,9 @@ def jvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The function's value, and its Jacobian times v: the derivative by u of the product u J, in
-    the direction v.
+    """Return the function's value, and its Jacobian times v.
+
+    The product is the derivative by u of the product u J, in the direction v.
     """
     with enable_grad():
         xs, result, ys = _run(func, inputs, create_graph, "jvp")
@@ -160,8 +168,10 @@ def jacobian(
 
 
 def _rows(y: Tensor, xs: Tensors, create_graph: bool, strict: bool) -> list[Tensor]:
-    """The blocks of one result: of all its entries at once, or one after the other where a user's
-    rule asks for numbers.
+    """Return the blocks of one result.
+
+    They are computed for all its entries at once, or one after the other if a user's rule asks for
+    numbers.
     """
     size = y.array.size
     found: Sequence[Tensor | None] = (None,) * len(xs)
@@ -186,7 +196,7 @@ def hessian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """The second derivatives of a scalar function."""
+    """Return the second derivatives of a scalar function."""
     _as_tuple(inputs, "inputs", "hessian")
 
     def slope(*xs: Tensor) -> Tensors:
@@ -212,7 +222,7 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The value of a scalar function, and v times its Hessian."""
+    """Return the value of a scalar function, and v times its Hessian."""
     with enable_grad():
         xs, result, _ = _run(func, inputs, create_graph, "vhp")
         y, vs = _scalar(result), _vectors(v, xs, "input", "vhp")
@@ -228,5 +238,8 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The same, as the Hessian times v: it is symmetric."""
+    """Return the value of a scalar function, and its Hessian times v.
+
+    It is the same as `vhp`, since the Hessian is symmetric.
+    """
     return vhp(func, inputs, v, create_graph, strict)

@@ -1,5 +1,6 @@
-"""The methods of tensors: those of PyTorch's own, Python's and NumPy's protocols, and every
-function of the catalogue.
+"""The methods of tensors.
+
+They are PyTorch's own, Python's and NumPy's protocols, and every function of the catalogue.
 """
 
 from __future__ import annotations
@@ -120,8 +121,9 @@ _NO_STATIC: Mapping[str, Any] = {}
 
 
 def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """The method of an operator, from the left or the right; Python asks the other operand if it is
-    no number.
+    """Return the method of an operator, from the left or the right.
+
+    Python asks the other operand if it is no number.
     """
     taken = _OPERANDS if op.elementwise else (Operand, np.ndarray)
 
@@ -138,8 +140,9 @@ def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
 
 
 def _record_methods() -> dict[str, Callable[..., Any]]:
-    """The methods of the operations that are operators: from the left, from the right, and in
-    place.
+    """Return the methods of the operations that are operators.
+
+    They apply from the left, from the right, and in place.
     """
     found: dict[str, Callable[..., Any]] = {}
     for op in registry().values():
@@ -148,8 +151,8 @@ def _record_methods() -> dict[str, Callable[..., Any]]:
         name = op.operator.__name__
         found[f"__{name}__"] = _operator(op)
         if op.result != "bool":
-            # with a number on the left, the tensor is the first operand where the order does not
-            # matter, as in PyTorch
+            # With a number on the left, the tensor is the first operand if the order does not
+            # matter, as in PyTorch.
             found[f"__r{name}__"] = _operator(op, reflected=op.algebra not in ("sum", "product"))
             if op.elementwise:
                 found[f"__i{name}__"] = _in_place(f"__{name}__")
@@ -187,7 +190,10 @@ OPERATORS: dict[str, Any] = {
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A tensor of the dtype of another one; where that is batched, each example has its own."""
+    """Return a method that makes a tensor of the dtype of another one.
+
+    If the other tensor is batched, each example has its own new one.
+    """
 
     def new(x: Tensor, *size: Any, dtype: Any = None, **keywords: Any) -> Tensor:
         made = make(*size, dtype=dtype or x.dtype, **keywords)
@@ -205,7 +211,7 @@ def _new_tensor(
     return creation.copy_data(data, dtype or x.dtype, requires_grad)
 
 
-# What is no function of the catalogue: entries, dtypes, memory.
+# Methods that are not functions of the catalogue: entries, dtypes, memory.
 OWN: dict[str, Callable[..., Any]] = {
     **PLAIN_METHODS,
     **METHODS,
@@ -224,8 +230,7 @@ OWN: dict[str, Callable[..., Any]] = {
 }
 
 
-# What the class has from rooms above its own: how operations are applied, Python's protocols, and
-# NumPy's.
+# Methods from higher layers: how operations are applied, and the protocols of Python and NumPy.
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
     "apply_op": staticmethod(apply),
@@ -272,13 +277,13 @@ def _method(name: str) -> Callable[..., Any]:
             return update(x, name[:-1], arguments, keywords)
 
         return write_result
-    own_name = f"Tensor.{name}"  # which is declared where it is not the function of that name
+    own_name = f"Tensor.{name}"  # declared if it differs from the function of that name
     return caller(name if record_of(own_name) is None else own_name, TORCH, own_name)
 
 
 @cache
 def functions() -> tuple[str, ...]:
-    """The functions of the catalogue that are methods."""
+    """Return the functions of the catalogue that are methods."""
     plain = {name for name in [*public_names(), *meanings.names()] if "." not in name}
     return tuple(name for name in plain if record_of(name) or record_of(f"Tensor.{name}"))
 

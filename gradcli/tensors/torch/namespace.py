@@ -1,5 +1,6 @@
-"""PyTorch's functions by their names: those of the catalogue, and the few that are about tensors
-themselves.
+"""PyTorch's functions by their names.
+
+They are those of the catalogue, and the few that are about tensors themselves.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     def run(*arguments: Any, **keywords: Any) -> Any:
         if writes is not None and len(arguments) == writes + 1:
             arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
-        if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
+        if writes is not None and "inplace" in keywords:  # any truth value, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
         result = calling(*arguments, **keywords)
         return (
@@ -78,12 +79,15 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 
 @cache
 def network_function(name: str) -> Callable[..., Any]:
-    """A function of torch.nn.functional's. Raises AttributeError if there is none."""
+    """Return a function of torch.nn.functional.
+
+    Raises AttributeError if there is none.
+    """
     return OF_NETWORKS.get(name) or function(name, "torch.nn.functional")
 
 
 def function_names() -> list[str]:
-    """The names under which there are functions in PyTorch's parts."""
+    """Return the names under which there are functions in PyTorch's parts."""
     return sorted(
         name
         for name in {*public_names(), *meanings.names()}
@@ -97,8 +101,9 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 
 def einsum(equation: Any, *operands: Any) -> Any:
-    """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by
-    numbers.
+    """Sum products over named axes.
+
+    ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers.
     """
     if isinstance(equation, Tensor) and operands:
         equation, listed = letter_operands((equation, *operands), index)
@@ -114,7 +119,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
         raise TypeError("einsum(): the first argument is the equation, a string; operands follow")
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
-        tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
+        tensors = [tensors[0].to(dtypes.int64)]  # sums of whole numbers are int64
     found: Tensor = record_named("einsum")(*tensors, subscripts=equation)
     # whole numbers wrap around
     return found.to(of_numpy(dtypes.result_type([x.array for x in tensors])))
@@ -147,17 +152,20 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
 
 
 def where_of(x: Tensor, condition: Any, other: Any) -> Any:
-    """The method: ``x.where(condition, other)``."""
+    """Apply the method ``x.where(condition, other)``."""
     return where(condition, x, other)
 
 
 def detach(x: Tensor) -> Tensor:
-    """The same memory, outside of the graph."""
+    """Return the same memory, outside of the graph."""
     return x.detach()
 
 
 def adaptive_max_pool1d(x: Tensor, output_size: Any) -> Any:
-    """The largest entries and their places: at the top, PyTorch gives both."""
+    """Return the largest entries and their places.
+
+    At the top, PyTorch gives both.
+    """
     return function("adaptive_max_pool1d", "torch.nn.functional")(
         x, output_size, return_indices=True
     )
@@ -168,7 +176,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
-    """The dtype of the smallest size and kind that holds both."""
+    """Return the dtype of the smallest size and kind that holds both."""
     return of_numpy(dtypes.common_dtype(as_numpy(first), as_numpy(second)))
 
 
@@ -178,7 +186,7 @@ def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
 
 
 def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
-    """A row of zeros with a one at each entry's place."""
+    """Return, for each entry, a row of zeros with a one at the entry's place."""
     if x.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1:
@@ -232,13 +240,13 @@ NAMES: dict[str, Any] = {
     "get_default_device": get_default_device, "set_default_device": set_default_device,
     "where": where, "as_tensor": check_annotations(as_tensor),
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None,
-    # of which there is one each
+    # Singletons in PyTorch. Here, their names represent them.
     **{name: name for name in ("contiguous_format", "preserve_format", "strided")},
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
 
 
-_ELSEWHERE = {  # what people look for at the top, and where it is
+_ELSEWHERE = {  # names that people look for at the top, and where to find them
     "grad": "gradcli.evaluate(...).grad has an expression's gradients, gradcli.autograd.grad "
     "gives those of tensors",
     "jacobian": 'gradcli.evaluate(..., mode="jacobian") gives it of an expression, '
@@ -271,7 +279,7 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
 
 _COMPLEX = "its numbers are complex, and tensors of gradcli hold real ones"
 _RECURRENT = "it is a kernel behind torch.nn's recurrent modules, which gradcli does not have"
-_WITHOUT = {  # what is not here, and why
+_WITHOUT = {  # names that gradcli does not have, and why
     "eig": f"{_COMPLEX}; torch.linalg.eigh is of symmetric matrices",
     "eigvals": f"{_COMPLEX}; torch.linalg.eigvalsh is of symmetric matrices",
     **dict.fromkeys(words("""
@@ -302,7 +310,7 @@ def without(name: str, where: str) -> None:
 
 
 def resolve(name: str, where: str = "torch") -> Any:
-    """The value of a name of PyTorch's.
+    """Return the value of a name of PyTorch's.
 
     Raises AttributeError, by name, for what gradcli does not have.
     """
@@ -318,8 +326,9 @@ def resolve(name: str, where: str = "torch") -> Any:
 
 @cache
 def module(name: str) -> Callable[..., Callable[..., Any]]:
-    """Return what makes objects of the class of that name in torch.nn: functions of
-    torch.nn.functional that keep arguments.
+    """Return a constructor of objects of the class of that name in torch.nn.
+
+    The objects are functions of torch.nn.functional that keep arguments.
 
     Raises AttributeError for what gradcli does not have, with the reason.
     """

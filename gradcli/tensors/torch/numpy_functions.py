@@ -29,7 +29,7 @@ from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
 from gradcli.tensors.dispatch.library_calls import caller, record_of
 from gradcli.tensors.torch.namespace import einsum
 
-# What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
+# NumPy computes these in doubles, whereas PyTorch keeps whole numbers or refuses them.
 _IN_DOUBLES = words("average corrcoef cov fabs float_power modf rint")
 NO_GRADIENT = (
     "functions with out=... arguments don't support automatic differentiation, but one "
@@ -37,8 +37,8 @@ NO_GRADIENT = (
 )
 
 
-# Functions that the catalogue has otherwise: with a new array as the result, or with powers of 2
-# that are no floats.
+# Functions that differ in the catalogue: `put` returns a new array there, and `ldexp` multiplies by
+# 2**other, which may be no float.
 _OTHERS = ("put", "ldexp")
 
 
@@ -46,7 +46,10 @@ _OTHERS = ("put", "ldexp")
 
 
 def call_function(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
-    """A function of NumPy's, by its name. Raises TypeError, by name, for what there is not."""
+    """Call a function of NumPy's by its name.
+
+    Raises TypeError, by name, for a function that there is not.
+    """
     found = record_of(name, NUMPY)
     if found is None or name in _OTHERS:
         path = f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', name)}"
@@ -77,7 +80,7 @@ def by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
 
 
 def write_result(out: np.ndarray, result: Any, mask: Any) -> np.ndarray:
-    """An array to which a result is written, which has no graph."""
+    """Write a result, which has no graph, to an array, and return the array."""
     if not isinstance(result, Tensor) or result.requires_grad:
         raise RuntimeError(NO_GRADIENT)
     np.copyto(out, result.array, where=arrays_of(mask))
@@ -94,7 +97,7 @@ def refuse(name: str, **given: Any) -> None:
 
 
 def tensor_of(argument: Any) -> Any:
-    """A tensor of an array, a number, or nested lists, whose gradients pass."""
+    """Return a tensor of an array, a number, or nested lists, whose gradients pass."""
     return as_tensor(NUMPY_HOST.value(argument))
 
 
@@ -129,7 +132,10 @@ def _of_entries(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., Any]:
-    """The same, where gradients by the arguments from the first on would be lost."""
+    """Return NumPy's function of the entries, for arguments whose gradients would be lost.
+
+    These are the arguments from ``first`` on; it refuses those that require grad.
+    """
 
     def run(*given: Any, **named: Any) -> Any:
         if requires_grad([*given[first:], *named.values()]):
@@ -144,8 +150,9 @@ def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., 
 
 
 def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
-    """A function that only moves entries: those of its argument at a place, an array or nested
-    lists of arrays.
+    """Return a function that only moves entries.
+
+    It moves those of its argument at the place ``at``, an array or nested lists of arrays.
     """
     moved = moving(function, tensor_of, at)
 
@@ -272,7 +279,7 @@ def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
 
 
 def _of_whole_orders(name: str) -> Callable[..., Any]:
-    """A function of whole orders alone, which the catalogue has of all."""
+    """Return a function that takes whole orders only; the catalogue's takes all orders."""
 
     def run(order: Any, x: Any) -> Any:
         if (np.asarray(arrays_of(order)) % 1).any():
@@ -283,7 +290,10 @@ def _of_whole_orders(name: str) -> Callable[..., Any]:
 
 
 def _counts(name: str, target: str) -> Callable[..., Any]:
-    """A function of counts, which is zero of what cannot be counted, where its real one is not."""
+    """Return a function of counts, which is zero for what cannot be counted.
+
+    The function of real numbers is not zero there.
+    """
 
     def run(*counts: Any, exact: bool = False) -> Any:
         refuse(name, exact=exact or None)
@@ -302,7 +312,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "factorial": _counts("factorial", "factorial"),
     "kn": _of_whole_orders("kn"), "yn": _of_whole_orders("yn"),
 }  # fmt: skip
-# which NumPy and PyTorch have otherwise
+# Functions that differ in SciPy from those of these names in NumPy or PyTorch.
 _OTHERWISE = ("linalg.lu_factor", "linalg.lu_solve", "signal.convolve")
 
 
@@ -319,12 +329,12 @@ def scipy_function(path: str) -> Any:
         return _SPECIAL[last]
     if part == "stats" and is_part(last, SCIPY):
         return _Distribution(path)
-    if last == "rvs":  # SciPy's own, which no gradient passes through
+    if last == "rvs":  # SciPy draws them, and no gradient passes through
         from scipy import stats
 
         return of_constants(getattr(stats, part.removeprefix("stats.")).rvs)
     name = qualified_name(last, path, SCIPY)
-    # a distribution's mean is not that of its arguments
+    # A distribution's `mean`, for example, is not the function `mean` of its arguments.
     if record_of(name, SCIPY) is None or ("." in part and name == last):
         raise AttributeError(f"gradcli has no scipy.{path}")
 
@@ -356,7 +366,7 @@ _OF_WHOLE_NUMBERS = words("bitwise_and bitwise_or bitwise_xor invert left_shift 
 def function_on_tensors(
     x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """A NumPy function, recorded as the operation of that name."""
+    """Apply a NumPy function, recorded as the operation of that name."""
     name, of_matrices = function.__name__, function.__module__ == "numpy.linalg"
     path = f"linalg.{name}" if of_matrices else name
     if path in FUNCTIONS:
@@ -367,7 +377,7 @@ def function_on_tensors(
 
 
 def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
-    """A ufunc or one of its methods, recorded as the operations of that name."""
+    """Apply a ufunc or one of its methods, recorded as the operations of that name."""
     out = keywords.pop("out", None)
     out = out if out is None or len(out) > 1 else out[0]
     name = f"np.{ufunc.__name__}"
@@ -408,8 +418,9 @@ def _call(
 
 
 def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> Any:
-    """``np.add.reduce`` and its kin: with dtype and out in their places, if they are given by
-    position.
+    """Apply ``np.add.reduce`` and its kin.
+
+    dtype and out are put in their places, if they are given by position.
     """
     name, given = ufunc.__name__, tensor_of(x)
     if how == "outer":

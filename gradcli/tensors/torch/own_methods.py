@@ -1,5 +1,7 @@
-"""Methods that are no functions of the catalogue: what entries are and where, other dtypes and
-other memory, bits; limits.
+"""Methods that are no functions of the catalogue.
+
+They tell what entries are and where, convert to other dtypes and other memory, and work on bits.
+The file also has the limits of dtypes.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from gradcli.tensors.dispatch.library_calls import caller
 
 
 def array(x: Any) -> np.ndarray:
-    """The entries of a tensor, or a number."""
+    """Return the entries of a tensor, or a number."""
     if not isinstance(x, (Tensor, bool, int, float, np.ndarray, np.generic)):
         raise TypeError(f"a tensor or a number is wanted, not {type(x).__name__}")
     return x.array if isinstance(x, Tensor) else np.asarray(x)
@@ -221,7 +223,7 @@ _OF_TENSORS: dict[str, Callable[..., Any]] = {
 
 
 def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """x with values put to places; bytes are masks, as in indices."""
+    """Return x with values put to places; bytes are masks, as in indices."""
     masks = [
         Tensor(mask_of(part.array)) if getattr(part, "dtype", None) is dtypes.uint8 else part
         for part in indices
@@ -259,7 +261,7 @@ def _to(
     x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The same entries in another dtype; its gradient is cast back."""
+    """Return the same entries in another dtype; the gradient is cast back."""
     for place, argument in enumerate(arguments):
         if isinstance(argument, Tensor):
             dtype = argument.dtype
@@ -305,7 +307,7 @@ def _type_as(x: Tensor, other: Tensor) -> Tensor:
 
 
 def _in(kind: dtypes.dtype) -> Callable[[Tensor], Tensor]:
-    """The method that converts to this dtype."""
+    """Return the method that converts to this dtype."""
     return lambda x: _to(x, kind)
 
 
@@ -334,8 +336,9 @@ def _stride(x: Tensor, dim: int | None = None) -> Any:
 
 
 def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its entries are in memory in their order, or a copy of which
-    that holds.
+    """Return the tensor itself if its entries are in order in memory, or else a copy.
+
+    The entries of the copy are in order.
     """
     if stands_in_order(x.array):
         return x
@@ -348,7 +351,7 @@ def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 def _view(x: Tensor, *shape: Any) -> Tensor:
-    """The entries in another shape, without a copy."""
+    """Return the entries in another shape, without a copy."""
     result: Tensor = caller("view")(x, *shape)
     if (
         x.array.size
@@ -368,7 +371,7 @@ def _sizes(given: Any) -> tuple[int, ...]:
 
 
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of a tensor's storage with these sizes, strides and offset."""
+    """Return a view of a tensor's storage with these sizes, strides and offset."""
     memory = x.physical.array if isinstance(x, Batched) else x.array
     offset = start(memory) if storage_offset is None else int(storage_offset)
     return region(x, _sizes(size), _sizes(stride), offset)
@@ -392,7 +395,7 @@ def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     )
     if state.recorder is not None:
         state.recorder.rename(now, x)
-    # what arrives at a node has the shape of its result
+    # A cotangent has the shape of its node's result, which changes here.
     follow = x.node is not None and x._view is None
     with Mode(recording=state.recording or follow):
         result = arrange(now)
@@ -425,7 +428,7 @@ def _pairs(
     booleans: bool = True,
     others: tuple[type, ...] = _OPERANDS,
 ) -> Callable[..., Tensor]:
-    """A function of two operands in their common dtype, which is no float.
+    """Return a function of two operands in their common dtype, which is no float.
 
     others  what the second one may be beside a tensor, or the first one beside a second tensor
     """
@@ -444,7 +447,7 @@ def _pairs(
         if kind.kind in FLOATS or (kind.kind == "b" and not booleans):
             raise untaken(name, kind)
         common_shape(*map(np.shape, arrays))
-        # which wraps around
+        # large values wrap around
         return as_tensor(function(*(np.asarray(a).astype(kind) for a in arrays)))
 
     run.__name__ = run.__qualname__ = name
@@ -476,7 +479,7 @@ BITS: dict[str, Callable[..., Tensor]] = {
 
 
 def _operators(sign: str, name: str) -> dict[str, Callable[..., Any]]:
-    """The methods of an operator: from the left, from the right, and in place."""
+    """Return the methods of an operator: from the left, from the right, and in place."""
     function = BITS[name]
     return {
         f"__{sign}__": lambda x, other: (

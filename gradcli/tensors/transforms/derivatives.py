@@ -1,5 +1,6 @@
-"""``torch.func``: gradients, products with Jacobians and Jacobians of functions, in both modes and
-of any order.
+"""``torch.func``: gradients, Jacobians, and products with Jacobians, of functions.
+
+They are in both modes and of any order.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Argnums = int | tuple[int, ...]
 
 
 def places_of(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
-    """The places of the arguments that a derivative is taken by."""
+    """Return the places of the arguments that a derivative is taken by."""
     places = argnums if isinstance(argnums, tuple) else (argnums,)
     if not places or not all(type(place) is int for place in places):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums!r}")
@@ -44,7 +45,7 @@ def places_of(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
 
 
 def select_arguments(argnums: Argnums, arguments: Sequence[Any]) -> Any:
-    """The arguments that a derivative is taken by, as one tree."""
+    """Return the arguments that a derivative is taken by, as one tree."""
     places = places_of(argnums, arguments)
     return (
         arguments[places[0]]
@@ -66,7 +67,7 @@ def replace_arguments(argnums: Argnums, arguments: Sequence[Any], tree: Any) -> 
 def of_some(
     func: Callable[..., Any], argnums: Argnums, arguments: Sequence[Any], keywords: dict[str, Any]
 ) -> Callable[..., Any]:
-    """The function of the chosen arguments alone."""
+    """Return the function of the chosen arguments alone."""
 
     def run(*tree: Any) -> Any:
         return func(
@@ -74,7 +75,7 @@ def of_some(
             **keywords,
         )
 
-    run.__dict__["given"] = tensors_in((arguments, keywords))  # what else it may write to
+    run.__dict__["given"] = tensors_in((arguments, keywords))  # other tensors that it may write to
     return run
 
 
@@ -83,8 +84,9 @@ def tensors_in(tree: Any) -> list[Tensor]:
 
 
 def inputs(tree: Any) -> list[Tensor]:
-    """The tensors of a tree, in each of which every example of every batch has entries of
-    its own.
+    """Return the tensors of a tree.
+
+    In each of them, every example of every batch has entries of its own.
     """
     ends, _ = flatten(tree)
     for x in ends:
@@ -94,8 +96,9 @@ def inputs(tree: Any) -> list[Tensor]:
 
 
 def fresh(x: Tensor) -> Tensor:
-    """The same entries as an input of their own, which requires grad: in the graph that x is in, if
-    it is in one.
+    """Return the same entries as an input of their own, which requires grad.
+
+    It is in the graph that x is in, if x is in one.
     """
     if not x.dtype.is_floating_point:
         raise RuntimeError(
@@ -129,8 +132,9 @@ class Own:
         )
 
     def release(self, x: Any) -> Any:
-        """A result outside of the transformation: without a graph that leads nowhere but to its
-        inputs.
+        """Return a result as it is outside of the transformation.
+
+        It has no graph if that would lead nowhere but to the transformation's inputs.
         """
         leads_elsewhere = (
             not isinstance(x, Tensor)
@@ -141,8 +145,9 @@ class Own:
 
 
 def _alias(x: Tensor) -> Tensor:
-    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps
-    its place in the graph.
+    """Return the same entries, in the graph, as a tensor that may be written to.
+
+    The tensor itself keeps its place in the graph.
     """
     alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
     alias._view = None
@@ -152,8 +157,9 @@ def _alias(x: Tensor) -> Tensor:
 def grad(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The gradient of a function whose result is one number, with respect to the arguments at
-    ``argnums``.
+    """Return the gradient, as a function, of a function whose result is one number.
+
+    It is taken with respect to the arguments at ``argnums``.
     """
     with_value = grad_and_value(func, argnums, has_aux)
 
@@ -168,8 +174,9 @@ def grad(
 def grad_and_value(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The function's gradient and its value; with ``has_aux``, the value is what the function
-    returns: (value, aux).
+    """Return a function that gives the gradient and the value of ``func``.
+
+    With ``has_aux``, the value is what ``func`` returns: (value, aux).
     """
 
     @functools.wraps(func)
@@ -237,7 +244,10 @@ def _still(x: Tensor) -> Tensor:
 
 
 def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
-    """The tensors that a function returns, which must be some and nothing else."""
+    """Return the tensors that a function returns.
+
+    There must be some, and nothing else.
+    """
     ys, spec = flatten(output)
     if not ys or output is None:
         raise RuntimeError(
@@ -254,8 +264,10 @@ def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The function's value, and the function that takes cotangents of it to those of the primals:
-    (value, function[, aux]).
+    """Return a function's value, and the function that pulls cotangents back to the primals.
+
+    The result is (value, function[, aux]). The second function takes cotangents of the value to
+    those of the primals.
     """
     return _pulling(func, primals, has_aux, "vjp(f, *primals)")
 
@@ -292,15 +304,19 @@ def _pulling(func: Callable[..., Any], primals: Any, has_aux: bool, where: str) 
 def jacrev(
     func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian, rows first: `vmap` of the vector-Jacobian product over all unit vectors."""
+    """Return the Jacobian as a function, rows first.
+
+    It is `vmap` of the vector-Jacobian product over all unit vectors.
+    """
     return _jacobian(func, argnums, has_aux, forward=False)
 
 
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The
-    function runs once.
+    """Return the Jacobian, columns first.
+
+    It is `vmap` of the Jacobian-vector product over all unit vectors. The function runs once.
     """
     return _jacobian(func, argnums, has_aux, forward=True)
 
@@ -349,8 +365,10 @@ def _jacobian(
 
 
 def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
-    """Return all unit vectors of several tensors, along a first axis, and where each tensor's
-    begin; at the end, how many there are.
+    """Return all unit vectors of several tensors, along a first axis, and their starts.
+
+    The starts are where each tensor's unit vectors begin; the last one is the number of all unit
+    vectors.
     """
     starts = [0, *itertools.accumulate(math.prod(x.shape) for x in tensors)]
     parts = np.split(np.eye(starts[-1]), starts[1:-1], axis=1)
@@ -368,14 +386,16 @@ _JVP = "jvp(f, primals, tangents)"
 
 
 def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
-    """The function that takes tangents of what a product u J is by to those of the value that u is
-    of.
+    """Return the function that takes tangents of a value's inputs to those of the value.
+
+    ``pull`` gives the products u J of cotangents u of the value. The inputs are what J is the
+    derivative by.
     """
     _, pushed = vjp(Mode(pushing=True)(pull), map_ends(_still, value))
 
     def push(tangents: Any) -> Any:
         (found,) = pushed(tangents)
-        # by something else than what moves
+        # Whether a gradient is also taken with respect to something else.
         followed = any(x.requires_grad for x in flatten((value, tangents))[0])
         return found if followed else map_ends(lambda part: part.detach(), found)
 
@@ -385,19 +405,23 @@ def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
 def _linearize(
     func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool
 ) -> tuple[Any, Callable[..., Any], list[Any]]:
-    """The function's value, the function that takes tangents of the primals to those of it, and
-    what else it returns.
+    """Return a function's value, the function that pushes tangents, and what else it returns.
+
+    The second function takes tangents of the primals to those of the value.
     """
     of_aliases = functools.wraps(func)(
         lambda *inputs: func(*map_ends(_alias, inputs))
-    )  # which may be written to
+    )  # aliases, as the function may write to its inputs
     with Mode(forward=True):
         value, pull, *aux = _pulling(of_aliases, primals, has_aux, _JVP)
     return value, _pushing(pull, value), aux
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
-    """The function's value, and its Jacobian times the tangents: (value, product[, aux])."""
+    """Return a function's value, and its Jacobian times the tangents.
+
+    The result is (value, product[, aux]).
+    """
     if not isinstance(primals, tuple):
         raise RuntimeError(
             f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
@@ -407,9 +431,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The function's value, and the function that takes tangents of the primals to those of it.
+    """Return a function's value, and the function that pushes tangents.
 
-    The function runs once.
+    The second function takes tangents of the primals to those of the value. ``func`` runs once.
     """
     value, move = _moving(func, primals, False)
     return value, move
@@ -446,7 +470,10 @@ def check_tangent(primal: Tensor, tangent: Any) -> None:
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The second derivatives: the Jacobian in forward mode of that in reverse mode."""
+    """Return the second derivatives, as a function.
+
+    It is the Jacobian in forward mode of the Jacobian in reverse mode.
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -454,8 +481,9 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 class _DualLevel(Mode):
-    """The one dual level that may be under way: the tensors that were made to move, and their
-    tangents, by their nodes.
+    """Dual level, of which no more than one may be under way.
+
+    It has the tensors that were made to move, and their tangents, by their nodes.
     """
 
     def __init__(self) -> None:
@@ -463,7 +491,7 @@ class _DualLevel(Mode):
         self.moving: dict[Any, tuple[Tensor, Tensor]] = {}
 
 
-_entered: list[_DualLevel] = []  # not more than one, in PyTorch, too
+_entered: list[_DualLevel] = []  # at most one, as in PyTorch
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -488,7 +516,7 @@ def current_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """The end of the dual level: nothing moves any more."""
+    """End the dual level: nothing moves any more."""
     if not _entered or level not in (None, 0):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created."
@@ -507,7 +535,7 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """The same entries, moving by a tangent; differentiable by both."""
+    """Return the same entries, moving by a tangent; differentiable by both."""
     if not _entered or level not in (None, 0):
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
@@ -521,7 +549,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     dual = _apart(tensor)
     _entered[-1].moving[physical(dual).node] = dual, tangent
-    return _alias(dual)  # which may be written to
+    return _alias(dual)  # aliases, as the function may write to its inputs
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -535,7 +563,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _apart(x: Tensor) -> Tensor:
-    """The same entries, in the graph, but not for products of which tangents are made."""
+    """Return the same entries, in the graph except for products of which tangents are made."""
     with enable_grad():
         leaf = fresh(x)
         alias = _alias(leaf)

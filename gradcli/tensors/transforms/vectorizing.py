@@ -1,7 +1,7 @@
-"""``torch.vmap``: a function of one example, applied to many at once, and what it makes of
-operations.
+"""``torch.vmap``: a function of one example, applied to many at once.
 
-A batched operand makes it an operation on physical tensors, with the levels' axes in front.
+The file also says what it makes of operations: a batched operand makes an operation one on physical
+tensors, with the levels' axes in front.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gradcli.tensors.dispatch.apply import apply, apply_unbatched
 
 
 def interpret(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The result of an operation on operands of which some may be batched."""
+    """Return the result of an operation on operands of which some may be batched."""
     batched = any(isinstance(operand, Batched) for operand in operands)
     return (_of_batch if batched else apply_unbatched)(op, operands, static)
 
@@ -46,7 +46,7 @@ def _of_batch(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
     if op.elementwise:
         result = apply(op, _side_by_side(operands, levels), static)
     else:
-        full = op.core_dims is None  # what is of the last axes broadcasts those in front
+        full = op.core_dims is None  # operations on the last axes may broadcast those in front
         physical = [None if x is None else in_front(_array(x), levels, full=full) for x in operands]
         result = on_batch(op, extents(levels), physical, {**op.static, **static})
         if result is None:
@@ -61,12 +61,13 @@ def _array(x: Any) -> Any:
 
 
 def _side_by_side(operands: Sequence[Any], levels: Levels) -> list[Any]:
-    """Operands as their examples broadcast: axes of one entry stand between the levels' and those
-    of fewer.
+    """Return operands such that their examples broadcast.
+
+    Axes of one entry stand between the levels' axes and those of operands with fewer axes.
     """
     rank = max([len(x.shape) for x in operands if isinstance(x, (Tensor, np.ndarray))])
     kinds = {x.dtype for x in operands if isinstance(x, Tensor)}
-    if len(kinds) > 1:  # the rank of an example counts for its dtype, not that of the batch
+    if len(kinds) > 1:  # the rank of an example decides its dtype, not that of the batch
         operands = _promote(operands)
     return [in_front(x, levels, rank) if isinstance(x, Batched) else x for x in operands]
 
@@ -90,8 +91,9 @@ def _promote(operands: Sequence[Any]) -> list[Any]:
 
 
 class Spec(NamedTuple):
-    """The structure of a tree: its kind, what its parts are called, and their structures; of an
-    end, nothing.
+    """Structure of a tree: its kind, its parts' names, and their structures.
+
+    The structure of an end has none of these.
     """
 
     kind: Any = None
@@ -103,7 +105,7 @@ class Spec(NamedTuple):
         return 1 if self.kind is None else sum(part.size() for part in self.parts)
 
     def unflatten(self, ends: Iterable[Any]) -> Any:
-        """The tree with these ends, one after the other."""
+        """Return the tree with these ends, one after the other."""
         ends = iter(ends)
         if self.kind is None:
             return next(ends)
@@ -117,7 +119,7 @@ _END = Spec()
 
 
 def flatten(tree: Any) -> tuple[list[Any], Spec]:
-    """The ends of a tree, from left to right, and its structure."""
+    """Return the ends of a tree, from left to right, and its structure."""
     kind: Any = type(tree)
     if isinstance(tree, dict):
         kind = OrderedDict if isinstance(tree, OrderedDict) else dict
@@ -132,14 +134,15 @@ def flatten(tree: Any) -> tuple[list[Any], Spec]:
 
 
 def map_ends(function: Callable[..., Any], tree: Any) -> Any:
-    """The tree with what the function makes of its ends."""
+    """Return the tree with the function applied to each of its ends."""
     ends, spec = flatten(tree)
     return spec.unflatten(map(function, ends))
 
 
 def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
-    """The ends of a tree whose own ends stand for whole parts of another structure, one for each
-    end of that; None if they do not fit.
+    """Return the ends of a tree, one for each end of another structure.
+
+    The tree's own ends stand for whole parts of that structure. It is None if the two do not fit.
     """
     if spec.kind is None:
         return [prefix]
@@ -162,7 +165,7 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
-    """The function of batches that a function of examples is.
+    """Return the function of batches that corresponds to a function of examples.
 
     in_dims   the axis of each argument that has the examples, None for one that they share
     out_dims  the axis of each result to have them
@@ -203,8 +206,9 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
 def _inputs(
     name: str, in_dims: Any, arguments: tuple[Any, ...]
 ) -> tuple[int, list[int | None], list[Any], Spec]:
-    """Return how many examples there are, and the arguments' ends, each with the axis that has
-    them.
+    """Return how many examples there are, and the arguments' ends with their axes.
+
+    The axis of an end is the one that has the examples.
     """
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     ends, spec = flatten(arguments)
@@ -258,5 +262,5 @@ def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
 
 
 def move_axis(x: Any, source: int, destination: int) -> Any:
-    """An axis at another place."""
+    """Return a tensor with an axis moved to another place."""
     return x if source == destination else movedim(x, source=source, destination=destination)
