@@ -3,7 +3,7 @@
 Sums are put over a common denominator and cancelled.
 
 Nodes become the same value if they are equal by arithmetic, by the rules of powers, roots and
-exponentials, or by the records of operations (`Rewriting.means`, `square_of`, `parity`), as far as
+exponentials, or by the records of operations (`means`, `square_of`, `parity`), as far as
 sums are short enough to be multiplied out.
 """
 
