@@ -31,7 +31,7 @@ from witness.comparison import (
 from witness.numpy_values import Unusable
 from witness.programs import values_of
 
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 
 RANDOMS = st.randoms(use_true_random=False)
 # What Python reads and the language does not, with what it says instead.

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.errors import UnknownNameError
-from gradcli.report.verdicts import Verdict
+from gradcli import UnknownNameError, Verdict
 
 
 def test_evaluate_gives_a_typed_record():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 
 Cli = Callable[..., CompletedProcess[str]]
 

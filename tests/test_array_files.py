@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from made_files import GOOD, archive, array_file, saved
 
-from gradcli.errors import GradcliError, InputError, LimitError
+from gradcli import GradcliError, InputError, LimitError, Limits
 from gradcli.files.arrays import load_array
 from gradcli.files.npy import MAGIC
-from gradcli.limits import DEFAULT, Limits
+from gradcli.limits import DEFAULT
 
 ARRAYS = [
     *(np.arange(-3, 3).astype(dtype) for dtype in ("f2", "<f4", ">f8", "f16", "i1", ">i2", "<i4", "i8")),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.plans import backend

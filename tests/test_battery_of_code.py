@@ -10,7 +10,7 @@ import pytest
 from battery.code import THEMES, entries_of
 from battery.code.entries import FINE, OPEN, WRONG
 
-from gradcli.report.verdicts import Check
+from gradcli import Check
 from gradcli.testing import check_gradient
 
 pytestmark = pytest.mark.ci

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from recorded import read_lines
 
 import gradcli
-from gradcli.errors import LimitError, Source
+from gradcli import LimitError, Limits, Record
+from gradcli.errors import Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.limits import DEFAULT, Limits
+from gradcli.limits import DEFAULT
 from gradcli.query import templates
 from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames
 from gradcli.query.options import LONG, Options
 from gradcli.query.templates import CompilationCache, pieces
-from gradcli.report.records import Record
 
 BARE = Options(check=False, formula=False)
 VALUES = {

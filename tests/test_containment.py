@@ -16,7 +16,7 @@ import pytest
 from helpers import thinned
 
 import gradcli
-from gradcli.errors import InternalError
+from gradcli import InternalError
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 

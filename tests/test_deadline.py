@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gradcli.query.interface import evaluate
+from gradcli import evaluate
 from gradcli.reference import deadline as module
 from gradcli.reference.deadline import OutOfTime, deadline, in_time
 from gradcli.reference.deadline import still_in_time as check

@@ -15,7 +15,7 @@ import pytest
 from recorded import read_json, read_lines
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 
 ANSWERS = read_json("dialects.json")
 RECORDED = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradcli
-from gradcli.errors import GradcliError, InputTypeError, UnknownNameError
+from gradcli import GradcliError, InputTypeError, UnknownNameError
 
 REFUSED = {
     "no text": ((5,), {}, "the expression must be text, not int"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.errors import UnknownNameError
+from gradcli import UnknownNameError
 
 
 def gradient(text, **options):

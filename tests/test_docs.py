@@ -114,7 +114,7 @@ def test_python_examples(page: Path) -> None:
 
 
 def test_every_verdict_is_in_the_manual() -> None:
-    from gradcli.report.verdicts import Verdict
+    from gradcli import Verdict
 
     text = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
     for verdict in Verdict:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from domain_words import BEYOND, OF_MATRICES, borders, contains, ranges
 
+from gradcli import GradcliError
 from gradcli.check.judge import Reals
-from gradcli.errors import GradcliError
 from gradcli.ops.registry import composites, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 from gradcli.reference.algebra import Numbers, Unsupported, number

@@ -12,7 +12,8 @@ import pytest
 from test_commands import part
 
 import gradcli
-from gradcli.errors import GradcliError, Source
+from gradcli import GradcliError
+from gradcli.errors import Source
 from gradcli.language.statements import offers, parse_statements
 from gradcli.limits import DEFAULT
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from retained import RECORDED
 
 import gradcli
-from gradcli.report.explanation import ExplainedNode, Explanation, summary
+from gradcli import ExplainedNode, Explanation
+from gradcli.report.explanation import summary
 
 RETAINED = json.loads(RECORDED.read_text("utf-8"))
 

@@ -17,17 +17,15 @@ import pytest
 from hostile_texts import HOSTILE
 
 import gradcli
+from gradcli import ExplainedGradient, ExplainedNode, Explanation, Record, ShownExplanation
 from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.inputs import Inputs
 from gradcli.errors import Source
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
-from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
 from gradcli.report.explanation import Path as Route
 from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import MOST_NODES, page
-from gradcli.report.records import Record
-from gradcli.report.shown_explanation import ShownExplanation
 
 VOID = {"meta", "link", "input", "img"}
 ROOT = Path(gradcli.__file__).parent.parent

@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 from test_explanation_page import TEXTS, explain, named
 
-from gradcli.report.explanation import Explanation, Why
+from gradcli import Explanation, Step, Why
 from gradcli.report.page.assembly import page as page_of
-from gradcli.report.steps import Step
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next((found for found in map(shutil.which, BROWSERS) if found), None)

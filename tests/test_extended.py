@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli import Record, Verdict
 from gradcli.check.crosscheck import cross_check
 from gradcli.files.jsonl import ClaimInput
 from gradcli.language.run import Program, statements
@@ -16,8 +17,6 @@ from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
 from gradcli.reference import long_double
 from gradcli.reference.stand_ins import StandIns
-from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 
 N = 200_000
 RANDOM = np.random.default_rng(11)

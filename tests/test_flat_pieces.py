@@ -18,7 +18,7 @@ import pytest
 from recorded import read_table
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.ops.registry import composites, registry
 
 POINTS = np.array([-7.3, -4.1, -2.4, -0.35, 0.2, 0.65, 1.3, 2.4, 7.3])

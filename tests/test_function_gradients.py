@@ -15,12 +15,11 @@ import pytest
 import scipy.special
 from recorded import read_lines
 
-from gradcli.errors import GradcliError
+from gradcli import Check, GradcliError
 from gradcli.functions.checking import Question
 from gradcli.functions.points import smallest
 from gradcli.functions.testing import Options
 from gradcli.functions.tracing.exact import TRACED
-from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient, gradient_test
 
 X, W = np.array([0.3, -1.2, 2.0]), np.array([0.5, 0.25, -1.0])

@@ -14,7 +14,7 @@ from recorded import LISTS
 
 import gradcli as torch
 import gradcli.nn.init
-from gradcli.errors import EvaluationError
+from gradcli import EvaluationError
 
 RECORDED: dict[str, Any] = json.loads(further_names.RECORDED.read_text("utf-8"))
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from made_files import GOOD, archive, array_file, said, saved
 
-from gradcli.errors import GradcliError
+from gradcli import GradcliError, Limits
 from gradcli.files.arrays import load_array
 from gradcli.files.jsonl import parse_record
 from gradcli.files.npy import MAGIC, read_within
-from gradcli.limits import DEFAULT, Limits
+from gradcli.limits import DEFAULT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names")
 

@@ -29,17 +29,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded import read_table
 
-from gradcli import inert
+from gradcli import (
+    ArgumentError,
+    Bound,
+    BoundRecord,
+    Check,
+    Claim,
+    DerivativeRecord,
+    Formula,
+    Record,
+    Step,
+    Verdict,
+    inert,
+)
 from gradcli.cli.decide.explanations import explanation_of
 from gradcli.cli.request import COMMANDS as REQUESTS
 from gradcli.cli.write.results import Writer
-from gradcli.errors import ArgumentError, Source, Span
+from gradcli.errors import Source, Span
 from gradcli.report.data import encode, id_text, plain
-from gradcli.report.derivative_record import DerivativeRecord, Formula
-from gradcli.report.ranges import Bound, BoundNote, BoundRecord
-from gradcli.report.records import Failure, Record
-from gradcli.report.steps import Step
-from gradcli.report.verdicts import Check, Claim, Verdict
+from gradcli.report.ranges import BoundNote
+from gradcli.report.records import Failure
 
 TABLES = read_table("inert.json")
 

@@ -33,8 +33,9 @@ from hypothesis import strategies as st
 from report_cases import CI_VARIABLES
 
 import gradcli
+from gradcli import ArgumentError, Check, Claim, Record, Verdict
 from gradcli.cli.write.results import prepare
-from gradcli.errors import ArgumentError, Source, Span
+from gradcli.errors import Source, Span
 from gradcli.report.outcomes import (
     BAD,
     ERROR,
@@ -47,8 +48,7 @@ from gradcli.report.outcomes import (
     Summary,
     make,
 )
-from gradcli.report.records import Failure, Record
-from gradcli.report.verdicts import Check, Claim, Verdict
+from gradcli.report.records import Failure
 
 # -- reports of a check
 # --------------------------------------------------------------------------------------------------

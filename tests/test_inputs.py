@@ -14,8 +14,8 @@ import pytest
 import sympy
 
 import gradcli
+from gradcli import GradcliError, InputTypeError, UsageError
 from gradcli.cli.request import COMMANDS
-from gradcli.errors import GradcliError, InputTypeError, UsageError
 from gradcli.files import option_table, settings
 
 ev, vg = gradcli.evaluate, gradcli.value_and_grad

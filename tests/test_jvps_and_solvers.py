@@ -17,10 +17,9 @@ import scipy.optimize
 import scipy.signal
 from helpers import thinned
 
-from gradcli.errors import GradcliError
+from gradcli import Check, GradcliError
 from gradcli.functions.implicit import THEOREM, UNITS
 from gradcli.functions.tracing.exact import TRACED
-from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient
 
 X = np.array([0.3, -1.2, 2.0])

@@ -21,7 +21,7 @@ from helpers import thinned
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
 from recorded import read_json, read_table
 
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 
 RECORDED = read_json("keywords.json")
 SIGNATURES: dict[str, dict[str, list[str]]] = RECORDED["signatures"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.language import calls
 from gradcli.language.lowering import Lowering
 from gradcli.language.run import Program

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from checking import rejudged
 
+from gradcli import Verdict
 from gradcli.ops.registry import find
 from gradcli.report.lines import text_of
-from gradcli.report.verdicts import Verdict
 
 N = 40_000
 RANDOM = np.random.default_rng(5)

@@ -17,7 +17,7 @@ from helpers import thinned
 from recorded import LISTS
 
 import gradcli
-from gradcli.errors import LimitError
+from gradcli import LimitError
 
 DEEP = 50_000  # more than the stack of C holds of the smallest frames
 SOME = 10_000  # as deep as matters, where the road is the same

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.errors import LimitError, UsageError
-from gradcli.limits import DEFAULT, MOST_MEMORY, Limits, default_memory, size, size_text
+from gradcli import LimitError, Limits, UsageError
+from gradcli.limits import DEFAULT, MOST_MEMORY, default_memory, size, size_text
 
 SMALL = ["memory=500M"]
 

@@ -13,8 +13,9 @@ from helpers import thinned
 from recorded import LISTS, read_table
 
 import gradcli
+from gradcli import GradcliError
 from gradcli.characters import compose
-from gradcli.errors import GradcliError, Source, Span, suggestion, text_lines
+from gradcli.errors import Source, Span, suggestion, text_lines
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Query

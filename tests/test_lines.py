@@ -10,7 +10,8 @@ import pytest
 from helpers import parsed
 
 import gradcli
-from gradcli.errors import ParseError, text_lines
+from gradcli import ParseError
+from gradcli.errors import text_lines
 
 # What str.splitlines cuts at, but for \n: a vertical tab, a form feed, separators of files, groups
 # and records, NEL, LS, PS, a lone CR.

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.errors import NativeError
+from gradcli import NativeError
 from gradcli.plans.native import compiler
 from gradcli.storage.cache import NATIVE
 

@@ -20,7 +20,7 @@ from numpy_arguments import ARGUMENTS, ARRAYS, KEYWORDS, OTHERS
 from recorded import read_table
 
 import gradcli as torch
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 
 _DISPATCHED = type(np.sum)
 _UFUNC_KEYWORDS = (

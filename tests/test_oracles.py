@@ -37,7 +37,7 @@ from oracles.planting import (
 from recorded import read_table
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite
 

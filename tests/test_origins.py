@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from recorded import LISTS
 
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.origins import Origin
 from gradcli.language.run import Program, statements

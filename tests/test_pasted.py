@@ -15,7 +15,7 @@ from oracles.pasted import PIECES, VALUES, differentiated, names_in
 from recorded import over
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.language.run import statements as read
 from gradcli.language.tree import Statement
 

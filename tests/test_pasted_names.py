@@ -9,7 +9,7 @@ import pytest
 from recorded import over
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 
 STOPS = (
     "'{}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' "

@@ -14,9 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.errors import OutputError
+from gradcli import Explanation, OutputError
 from gradcli.inert import display_width
-from gradcli.report.explanation import Explanation
 from gradcli.report.pictures import (
     MOST,
     ROLES,

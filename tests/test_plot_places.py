@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import over
 
+from gradcli import PlotRecord
 from gradcli.plots.places import levels, roundest
 from gradcli.plots.sampling import sample
 from gradcli.query.evaluate import Script
@@ -21,7 +22,7 @@ from gradcli.query.options import Options
 from gradcli.query.plots import plots
 from gradcli.query.programs import Programs
 from gradcli.report.plot_chart import panels
-from gradcli.report.ranges import VALUE, PlotRecord
+from gradcli.report.ranges import VALUE
 
 PI, E = math.pi, math.e
 

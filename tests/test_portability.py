@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli import Check, Verdict
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
 from gradcli.cli.decide import cases, parallel
 from gradcli.report.machine_reports import _artifact, _class
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import digests
 from gradcli.storage.cache import Entries, folder
 

@@ -14,7 +14,7 @@ from helpers import thinned
 from narrow.functions import CASES, Case, arguments
 
 import gradcli as torch
-from gradcli.report.verdicts import Check
+from gradcli import Check
 from gradcli.testing import check_gradient
 
 KINDS = ("float32", "float16", "bfloat16")

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from recorded import over
 
 import gradcli
+from gradcli import GradcliError
 from gradcli.characters import normalize
-from gradcli.errors import GradcliError
 from gradcli.plans.native import compiler
 from gradcli.query import specialized
 

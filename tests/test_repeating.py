@@ -12,11 +12,11 @@ from typing import get_args, get_origin
 import pytest
 from recorded import over
 
+from gradcli import Record
 from gradcli.cli.decide.cases import Repeating
 from gradcli.cli.inputs import Inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.inert import shell_word
-from gradcli.report.records import Record
 
 BASH = shutil.which("bash")
 shell = pytest.mark.skipif(BASH is None, reason="no bash here")

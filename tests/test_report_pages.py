@@ -21,12 +21,12 @@ from recorded import read_json
 from report_cases import CI_VARIABLES, RUN, case, summary_of, written
 from xml_schema import Schema
 
+from gradcli import Verdict
 from gradcli.inert import markdown_block
 from gradcli.report.machine_reports import driver
 from gradcli.report.outcomes import FAILED, KINDS, PASSED, SKIPPED, XFAILED, make
 from gradcli.report.pages import ROOM, MarkdownReport
 from gradcli.report.rules import RULES
-from gradcli.report.verdicts import Verdict
 
 DATA = Path(__file__).parent / "data"
 SARIF = Draft4Validator(read_json("sarif-2.1.0.json"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from recorded import read_json
 from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, unknown, written
 
-from gradcli.errors import GradcliError, InputError
+from gradcli import GradcliError, InputError, Verdict
 from gradcli.query.baseline import Identities
 from gradcli.report import machine_reports
 from gradcli.report.data import encode
@@ -30,7 +30,6 @@ from gradcli.report.outcomes import (
 )
 from gradcli.report.records import Failure
 from gradcli.report.rules import RULES
-from gradcli.report.verdicts import Verdict
 
 SARIF = read_json("sarif-2.1.0.json")
 

@@ -12,8 +12,8 @@ import pytest
 from recorded import over
 
 import gradcli
+from gradcli import Verdict
 from gradcli.files.jsonl import ClaimInput
-from gradcli.report.verdicts import Verdict
 
 SIZE = """
 abs(x); absolute(x); fabs(x); np.abs(x); torch.abs(x); norm([x]); maximum(x, -x); max([x, -x]); fmax(x, -x); where(x > 0, x, -x);

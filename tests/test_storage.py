@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 from conftest import plain_environment
 
+from gradcli import Check, OutputError, Verdict
 from gradcli.check import verdict_cache
 from gradcli.cli.write import expectations
-from gradcli.errors import OutputError
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import whole_files
 from gradcli.storage.cache import NATIVE, STORES, VERDICTS, Entries
 from gradcli.storage.whole_files import Replacement, write_whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.files import npy
 from gradcli.files.arrays import load_array
 from gradcli.files.stores import write_at_once

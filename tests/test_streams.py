@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from recorded import over
 
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.files.arrays import load_array
 from gradcli.files.npy import header_of
 from gradcli.files.stores import lines_of

@@ -14,7 +14,8 @@ from textbook_refusals import REFUSED
 from textbook_texts import READ
 
 import gradcli
-from gradcli.errors import AmbiguousError, GradcliError, LimitError, Source
+from gradcli import AmbiguousError, GradcliError, LimitError
+from gradcli.errors import Source
 from gradcli.language.statements import offers, parse_statements
 from gradcli.language.tree import Query, rewritten
 

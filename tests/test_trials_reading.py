@@ -22,7 +22,8 @@ from sympy.parsing.sympy_parser import (
 )
 
 import gradcli
-from gradcli.errors import AmbiguousError, ArgumentError, GradcliError, MissingValueError, Source
+from gradcli import AmbiguousError, ArgumentError, GradcliError, MissingValueError
+from gradcli.errors import Source
 from gradcli.language.statements import offers, parse_statements
 
 # -- letters written together, where no value tells what they are

@@ -11,7 +11,7 @@ import pytest
 from recorded import over
 
 import gradcli
-from gradcli.errors import GradcliError
+from gradcli import GradcliError
 from gradcli.report.lines import round_to_deviation
 
 

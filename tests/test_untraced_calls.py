@@ -17,8 +17,8 @@ import scipy.special
 from helpers import thinned
 from numpy import zeros
 
+from gradcli import Check
 from gradcli.functions.tracing.exact import TRACED
-from gradcli.report.verdicts import Check
 from gradcli.testing import check_gradient
 
 X = np.array([0.3, -1.2, 2.0])

@@ -12,9 +12,9 @@ import pytest
 from test_inert import COMMANDS, FORMATS, FORMULA_FORMATS, shown_by
 from test_inert_reports import REPORT_READERS, outcome, reported
 
+from gradcli import Record
 from gradcli.cli.write import results
 from gradcli.report.outcomes import ERROR, FAILED, KINDS, Summary, make
-from gradcli.report.records import Record
 
 
 class Poison:
