@@ -82,7 +82,7 @@ def run_cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         *arguments: str, stdin: str | bytes = "", cwd: Path | None = None, **options: Any
     ) -> subprocess.CompletedProcess[str]:
         given = stdin if isinstance(stdin, bytes) else stdin.encode()
-        options = {"env": plain_environment(), "timeout": 60, **options}
+        options = {"env": plain_environment(), "timeout": 600, **options}
         if "stdin" not in options:
             options["input"] = given
         options.setdefault("stdout", subprocess.PIPE)
