@@ -378,7 +378,7 @@ def test_more_than_gradients_is_listed(call_cli: Callable[..., Any], project: Pa
     sys.modules.pop("mine", None)
     settings = read(project / "pyproject.toml")
     cases = [
-        ListedCase(setting, project / "pyproject.toml", 1, checking_options(settings))
+        ListedCase(setting, project / "pyproject.toml", checking_options(settings))
         for setting in settings.functions or ()
     ]
     assert [case.outcome("it").status for case in cases] == [

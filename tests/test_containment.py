@@ -140,7 +140,7 @@ def test_the_python_api_raises_it_with_its_cause(monkeypatch: pytest.MonkeyPatch
     )
     with pytest.raises(
         InternalError,
-        match=r"ZeroDivisionError: planted \(in gradcli/query/evaluate\.py:\d+, fill_query\)",
+        match=r"ZeroDivisionError: planted \(in gradcli/query/evaluate\.py:\d+, _evaluate\)",
     ) as caught:
         gradcli.evaluate("x*x", x=2)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)

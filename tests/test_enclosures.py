@@ -74,7 +74,7 @@ def _static(op: Op) -> dict[str, Any]:
     }
 
 
-NO_BALLS = ("gammainc_slope", "betainc_slope")  # slopes by parameters
+NO_BALLS = ("gammainc_slope", "betainc_slope", "struve")  # FLINT has no enclosure of these
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ atan2 = elementwise(
         Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
         Kink(lambda y, x: x < 0 and y == 0, "the branch cut, y = 0 and x < 0", "that beside it"),
     ),
-    domain="not the origin",
+    domain="not the origin", saves="y x",
     doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
 )
 

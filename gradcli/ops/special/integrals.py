@@ -140,7 +140,9 @@ rgamma = elementwise(
 @function(domain="z > 0 and m >= 0")
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, gamma(z + m)/gamma(z): the product z*(z + 1)*... of m factors."""
-    n = number_of(m)
+    n = (
+        number_of(m) if getattr(m, "is_constant", False) else None
+    )  # other carriers have no such field
     if n is not None and n in range(_FACTORS):
         return math.prod((z + k for k in range(int(n))), start=1.0 + 0 * z)
     return _sign_of_gamma(z + m) * _sign_of_gamma(z) * exp(lgamma(z + m) - lgamma(z))
