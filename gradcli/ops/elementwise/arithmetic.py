@@ -412,7 +412,8 @@ signbit = flat(
 
 
 @function(
-    forward=np.heaviside, partials=(lambda out, x, values: 0.0, lambda out, x, values: where(equal(x, 0), 1.0, 0.0)), kind="piecewise", saves="x",
+    forward=np.heaviside, partials=(lambda out, x, values: 0.0, lambda out, x, values: where(equal(x, 0), 1.0, 0.0)),
+    kind="piecewise", saves="x",
     kinks=Kink(lambda x, values: x == 0, "x = 0", "0 by x, as everywhere"),
     carries=((0.0,), ()),
 )
