@@ -317,7 +317,7 @@ def begun(line, place, folder):
 
 
 def _holds_numbers(path):
-    with suppress(OSError, ValueError):  # a file that is being made
+    with suppress(OSError, ValueError, EOFError):  # a file that is being made, or is empty
         return bool(np.load(path, mmap_mode="r")[::10_000].any())
     return False
 
