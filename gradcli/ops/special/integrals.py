@@ -489,10 +489,14 @@ def i1e(x: Any) -> Any:
     return exp(-abs_(x)) * iv(x, v=1)
 
 
+_MOST_FACTORS = 1000  # of the product in a slope of Struve's function
+
+
 def _struve_slope(op: Op, x: Any, v: float) -> Any:
-    if v % 1 or v < 0:
-        raise ArgumentError(f"struve has derivatives of whole orders of at least 0, not {v}")
-    nodes_for(int(v), "struve")
+    if v % 1 or not 0 <= v <= _MOST_FACTORS:
+        raise ArgumentError(
+            f"struve has derivatives of whole orders from 0 to {_MOST_FACTORS}, not {v}"
+        )
     if not v:
         return TWO_BY_PI - op(x, v=1)
     # and x**v/(1*3*...*(2*v + 1)), by factors that do not overflow
