@@ -103,6 +103,7 @@ def test_spelling_is_read_as_python_reads_it(text: str) -> None:
 
 @given(RANDOMS, st.integers(0, 7))
 @steady(100)
+@pytest.mark.ci
 def test_value_and_gradient_are_those_of_numpy(random: Random, number: int) -> None:
     text = random_program(random, 4, number)
     try:

@@ -322,6 +322,7 @@ def _holds_numbers(path):
     return False
 
 
+@pytest.mark.ci
 def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):
     """With both versions."""
     (tmp_path / "other").mkdir()

@@ -54,6 +54,7 @@ def told(outcome: Outcome) -> str:
 
 
 @pytest.mark.parametrize("target", [target for target in TARGETS if target != "sympy"])
+@pytest.mark.ci
 def test_scalar_records_give_the_engines_numbers_in_every_target(target: str) -> None:
     skip_without(target)
     trials = list(scalar_records())

@@ -64,6 +64,7 @@ def test_entry_and_example(record: Op | Composite) -> None:
     assert_example(record)
 
 
+@pytest.mark.ci
 def test_most_functions_have_an_example_with_a_finite_gradient() -> None:
     entries = [catalogue.entry(record) for _, record in catalogue.functions()]
     shown = [e for e in entries if e.example is not None]

@@ -147,6 +147,7 @@ def test_deep_powers(run_cli, text, value, grad):
     assert grad is None or record["grad"] == grad
 
 
+@pytest.mark.ci
 def test_functions_that_grow_without_end_are_refused(run_cli):
     """Each function calls the one before twice, on its own result: 2**60 operations if nobody stops
     it.

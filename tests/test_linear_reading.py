@@ -191,6 +191,7 @@ def test_nested_derivatives_have_the_same_limit() -> None:
         gradcli.evaluate(text, x=0.7, check=False, formula=False, limits=FEWER)
 
 
+@pytest.mark.ci
 def test_derivatives_of_moderate_order_are_no_matter_of_limits() -> None:
     limits = DEFAULT.raise_to(["derivatives=10000"])
     orders = {

@@ -99,6 +99,7 @@ def test_work_is_bounded_whatever_is_drawn():
     st.just(0.0) | st.floats(-9, 9).filter(lambda x: abs(x) > 1e-9),
     st.sampled_from([1e-3, 1.0, 1e6]),
 )
+@pytest.mark.ci
 def test_a_kink_anywhere_is_located_to_the_float(at, size):
     def probe(xs):
         return (size * np.abs(xs - at))[:, None], (size * np.sign(xs - at))[:, None]

@@ -151,6 +151,7 @@ def test_gradient_equals_complex_steps(pair: Pair, values: dict[str, Any]) -> No
 
 @steady(75)
 @given(SCALARS, VALUES)
+@pytest.mark.ci
 def test_hessian_is_symmetric_and_the_derivative_of_the_gradient(
     pair: Pair, values: dict[str, Any]
 ) -> None:

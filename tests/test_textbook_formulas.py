@@ -299,6 +299,7 @@ EDGES = [
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(expressions())
+@pytest.mark.ci
 def test_what_is_shorter_is_equal(text: str) -> None:
     """An expression and its derivative, simplified, have the same values wherever they had any, in
     40 digits.
@@ -362,6 +363,7 @@ def test_what_holds_for_all_signs(text: str, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("opening", "closing"), [("sin(", ")"), ("1 + x*(", ")"), ("sqrt(1 + ", ")")]
 )
+@pytest.mark.ci
 def test_brackets_within_brackets_are_no_deeper_than_pythons_stack(
     opening: str, closing: str
 ) -> None:
