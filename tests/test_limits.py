@@ -104,6 +104,7 @@ def test_deep_and_long(evaluate_last, text, value, gradient):
         pytest.param("f(t) = g(t); g(t) = f(t); f(1)", "argument", id="mutual recursion"),
         pytest.param("zeros(1" + ", 1" * 40 + ")", "limit", id="too many axes"),
         pytest.param("zeros(10)[10**30]", "limit", id="an index of 31 digits"),
+        pytest.param(f"torch.autograd.grad(y,{' ' * DEEP}!", "syntax", id="pasted and unfinished"),
     ],
 )
 def test_refused_soon(fails, text, code):

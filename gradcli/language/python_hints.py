@@ -438,7 +438,7 @@ def _definition(found: re.Match[str]) -> str:
 
 def _autograd(found: re.Match[str]) -> str:
     """``torch.autograd.grad(y, [x, z])``: a tuple of derivatives."""
-    parts = [f"grad({found[1]}, {x.strip()}), " for x in found[2].split(",")]
+    parts = [f"grad({found[1]}, {x.strip()}), " for x in found[2].strip(", \t\r\n").split(",")]
     return f"({''.join(parts)})"
 
 
@@ -452,7 +452,7 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ),
     (
         re.compile(
-            r"\btorch\.autograd\.grad\(\s*(\w+)\s*,\s*[\[(]?([\w\s,]+?),?\s*[\])]?"
+            r"\btorch\.autograd\.grad\(\s*(\w+)\s*,(?:\s*[\[(])?([\w\s,]+)(?:[\])]\s*)?"
             r"(?:,\s*(?:create|retain)_graph\s*=\s*True\s*)*\)"
         ),
         _autograd,

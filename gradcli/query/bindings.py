@@ -58,7 +58,7 @@ def text_of(expression: Any) -> str:
 
 
 _EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\([\w\s,]*\))?\s*")  # head of a binding or definition
+_HEAD = re.compile(r"\s*([^\W\d]\w*)(?:\s*\([\w\s,]*\))?\s*")  # head of a binding or definition
 
 
 def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
