@@ -34,6 +34,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from gradcli.inert import display_width, inert_lines, printable
+from gradcli.texts import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,20 +100,6 @@ class Source:
 def first_line(error: BaseException) -> str:
     """Return what a library's error says, in one line: its name, if it says nothing."""
     return (str(error) or type(error).__name__).partition("\n")[0]
-
-
-def text_lines(text: str, *, keepends: bool = True) -> list[str]:
-    r"""Return the lines of a text, each with its end.
-
-    A line ends at ``\n`` (or ``\r\n``) and nowhere else, as in a file.
-
-    `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text:
-    the rest of a comment after them would be run.
-    """
-    lines = text.split("\n")
-    last = lines.pop()
-    found = [line + "\n" for line in lines] + ([last] if last else [])
-    return found if keepends else [line.rstrip("\r\n") for line in found]
 
 
 class Label(NamedTuple):
@@ -362,13 +349,6 @@ def one_of(
         f"{what} must be one of {', '.join(choices)}, not {said}",
         help=did_you_mean(word, choices) if is_text else None,
     )
-
-
-def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
-    """Return the one candidate close enough to be a likely spelling of word, else None."""
-    from gradcli.spelling import closest
-
-    return closest(word, candidates, cutoff)
 
 
 def did_you_mean(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError, UnsupportedInTargetError, text_lines
+from gradcli.errors import GradcliError, UnsupportedInTargetError
 from gradcli.exports.python import target_of
 from gradcli.exports.subject import Parameter, Subject
 from gradcli.graph.indeterminate import gradients
@@ -27,6 +27,7 @@ from gradcli.query.evaluate import Script
 from gradcli.query.exporting import subjects
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
+from gradcli.texts import text_lines
 
 TARGETS = ("numpy", "torch", "jax", "c", "javascript", "sympy")
 ONE = (

@@ -32,36 +32,35 @@ OUTSIDE = (
     "ml_dtypes",
 )
 BELOW_CLI = (
-    "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
+    "inert", "texts", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": (),
-    "characters": (),
-    "spelling": (),
-    "errors": ("inert", "spelling"),
+    "texts": (),
+    "errors": ("inert", "texts"),
     "containment": ("errors",),
     "limits": ("errors",),
     "storage": ("storage", "errors"),
-    "notation": ("inert", "spelling"),
-    "ops": ("ops", "errors", "spelling"),
+    "notation": ("inert", "texts"),
+    "ops": ("ops", "errors", "texts"),
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "namespace": ("namespace", "ops", "errors"),
-    "language": ("language", "namespace", "graph", "ops", "characters", "errors", "containment", "limits", "spelling"),
-    "tensors": ("tensors", "namespace", "graph", "ops", "errors", "spelling"),
+    "language": ("language", "namespace", "graph", "ops", "texts", "errors", "containment", "limits"),
+    "tensors": ("tensors", "namespace", "graph", "ops", "errors", "texts"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (
-        "exports", "spelling", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
+        "exports", "texts", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
         "graph", "ops", "errors",
         "notation", "inert",
     ),
-    "report": ("report", "storage", "characters", "errors", "notation", "inert", "spelling"),
-    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "characters", "errors", "limits", "spelling"),
+    "report": ("report", "storage", "texts", "errors", "notation", "inert"),
+    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "texts", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",

@@ -18,7 +18,6 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradcli.characters import normalize
 from gradcli.cli.request import EXAMPLE, CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
@@ -29,6 +28,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.storage.whole_files import absolute, path_text
+from gradcli.texts import normalize
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings

@@ -19,8 +19,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import interrupts
 from gradcli.cli.request import COMMANDS, EXAMPLE, GROUPS
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import UsageError
 from gradcli.inert import shell_command
+from gradcli.texts import suggestion
 
 STYLE: dict[str, Any] = {
     "add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False,

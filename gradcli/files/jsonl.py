@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.characters import is_number, normalize
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, did_you_mean
 from gradcli.files.arrays import array_of, load_array, parse_array
 from gradcli.files.option_table import option_value
 from gradcli.limits import Limits
-from gradcli.spelling import words
+from gradcli.texts import is_number, normalize, words
 
 FIELDS = words("id expr at wrt seed expect meta skip xfail rtol atol dialect")
 _PART_OF_IDENTITY = words("expect at seed wrt dialect")

@@ -12,7 +12,7 @@ from gradcli.errors import GradcliError, UsageError, one_of
 from gradcli.limits import Number
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
-from gradcli.spelling import words
+from gradcli.texts import words
 
 _COUNT, _SECONDS, _TOLERANCE = Number(True, 1), Number(above=True), Number()
 CONVENTIONS = ("torch", "jax", "min-norm")

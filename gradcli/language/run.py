@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.characters import normalize
 from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     AmbiguousError,
@@ -61,6 +60,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
+from gradcli.texts import normalize
 
 # -- What statements bind names to: values, objects, several results at once, data; and names that
 # an error leaves without a value.

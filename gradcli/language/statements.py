@@ -74,7 +74,7 @@ from gradcli.language.tree import (
 )
 from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
-from gradcli.spelling import words
+from gradcli.texts import words
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``
 #

@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gradcli.characters import FRACTIONS as FRACTION_SIGNS
-from gradcli.characters import NAME as NAME_PATTERN
 from gradcli.errors import ParseError, Source, Span
 from gradcli.ops.calling.textbook import NOT_COMPUTED
-from gradcli.spelling import words
+from gradcli.texts import FRACTIONS as FRACTION_SIGNS
+from gradcli.texts import NAME as NAME_PATTERN
+from gradcli.texts import words
 
 # The groups of _TOKEN, from 1 on.
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)

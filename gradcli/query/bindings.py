@@ -13,15 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.characters import NAME, compose, normalize
-from gradcli.errors import (
-    GradcliError,
-    InputTypeError,
-    Source,
-    UnknownNameError,
-    UsageError,
-    suggestion,
-)
+from gradcli.errors import GradcliError, InputTypeError, Source, UnknownNameError, UsageError
 from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.calls import is_function
 from gradcli.language.statements import tokens_of
@@ -31,6 +23,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import require_compiler
 from gradcli.query.options import names_of
+from gradcli.texts import NAME, compose, normalize, suggestion
 
 _UNSAID = (
     "dialect",

@@ -26,7 +26,6 @@ from gradcli.errors import (
     UnknownFieldError,
     UsageError,
     did_you_mean,
-    text_lines,
 )
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
@@ -57,6 +56,7 @@ from gradcli.report.outcomes import (
 )
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.texts import text_lines
 
 # -- From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in
 # common.

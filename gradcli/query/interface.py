@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gradcli.errors import GradcliError, ParseError, UsageError, text_lines
+from gradcli.errors import GradcliError, ParseError, UsageError
 from gradcli.limits import DEFAULT, Limits
+from gradcli.texts import text_lines
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect

@@ -21,7 +21,6 @@ from gradcli.errors import (
     TypeMismatchError,
     UnknownNameError,
     did_you_mean,
-    text_lines,
 )
 from gradcli.graph.nodes import Expr, Leaf, reachable
 from gradcli.graph.sweep import useful_nodes
@@ -35,6 +34,7 @@ from gradcli.ops.calling import textbook
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.structure import detach, to_int
 from gradcli.query.options import Options
+from gradcli.texts import text_lines
 
 _LISTED = 20  # names listed in a help
 _MEANT = 100  # most unmentioned names for which a suggestion is sought

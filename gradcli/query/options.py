@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradcli.characters import normalize
+from gradcli.texts import normalize
 
 if TYPE_CHECKING:
     import numpy as np

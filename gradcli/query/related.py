@@ -21,7 +21,6 @@ from gradcli.errors import (
     Span,
     UnknownNameError,
     UsageError,
-    text_lines,
 )
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
@@ -40,6 +39,7 @@ from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
+from gradcli.texts import text_lines
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"
 _ON_CURVE = 1e-3  # how far apart the sides of an equation may be at a rounded point

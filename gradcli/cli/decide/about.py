@@ -27,8 +27,8 @@ from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode
 from gradcli.report.rules import RULES
-from gradcli.spelling import words
 from gradcli.storage.cache import NATIVE, STORES, folder
+from gradcli.texts import words
 
 
 def list_functions(request: FunctionsRequest) -> int:

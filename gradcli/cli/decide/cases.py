@@ -27,7 +27,7 @@ from gradcli.cli.inputs import (
 )
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, UsageError, text_lines
+from gradcli.errors import GradcliError, UsageError
 from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.option_table import option_value
@@ -56,8 +56,8 @@ from gradcli.query.programs import Programs
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
-from gradcli.spelling import words
 from gradcli.storage.whole_files import here, path_text
+from gradcli.texts import text_lines, words
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.

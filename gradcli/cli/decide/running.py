@@ -24,7 +24,7 @@ from gradcli.cli.inputs import (
 from gradcli.cli.request import EXAMPLE, EvalRequest
 from gradcli.cli.write.results import Form, writer_for
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import UsageError, text_lines
+from gradcli.errors import UsageError
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.plans.backend import require_compiler
@@ -33,6 +33,7 @@ from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Answer, Record
+from gradcli.texts import text_lines
 
 
 def scripts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Script]:

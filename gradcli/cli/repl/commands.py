@@ -21,12 +21,13 @@ from gradcli.cli.exit_codes import FINE, command_of
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
 from gradcli.inert import inert_lines, pad
 from gradcli.language.tokens import open_brackets
 from gradcli.limits import DEFAULT
 from gradcli.report.lines import short
+from gradcli.texts import suggestion
 
 
 def converse(request: ReplRequest) -> int:

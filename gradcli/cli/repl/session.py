@@ -18,7 +18,7 @@ from gradcli.cli.inputs import limits_of
 from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import Writer, put_text, say
 from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Source, text_lines
+from gradcli.errors import GradcliError, Source
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
@@ -28,6 +28,7 @@ from gradcli.limits import DEFAULT
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
+from gradcli.texts import text_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")

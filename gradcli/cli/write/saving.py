@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.characters import is_number
 from gradcli.cli.inputs import assignments
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
@@ -31,6 +30,7 @@ from gradcli.storage.whole_files import (
     real,
     temporary_beside,
 )
+from gradcli.texts import is_number
 
 
 def targets_of(texts: Iterable[str]) -> dict[str, str]:
