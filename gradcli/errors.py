@@ -20,7 +20,7 @@ The tree (each class has a stable ``code`` that scripts may match)::
     ├── UsageError               usage                  options that contradict each other
     │   └── InputTypeError                              the same of Python's arguments; a TypeError
     └── InternalError            internal               an exception that nobody foresaw: a bug, or
-                                                        no memory (containment.py)
+                                                        no memory
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest
 span; ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
@@ -28,6 +28,7 @@ span; ``help`` says what to type. Text is made of it in one place, `GradcliError
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -331,6 +332,61 @@ class InternalError(GradcliError):
     """An exception that nobody foresaw, which is its cause. It ends its record, and no other."""
 
     code = "internal"
+
+
+# -- Unforeseen errors, as errors of the record in which they came up: they harm nothing else ------
+
+
+# Environment variable that shows the traceback of an unforeseen error.
+TRACEBACK = "GRADCLI_TRACEBACK"
+_REPORT = (
+    f"this is a bug in gradcli: please report it with the input, and with what {TRACEBACK}=1 adds"
+)
+_MEMORY = (
+    "the machine has no more of it; a limit (--limit memory=1G) refuses what is too large "
+    "before it is begun"
+)
+
+
+def as_gradcli_error(error: Exception) -> GradcliError:
+    """Return an exception as an error that a record can have.
+
+    A GradcliError stays as it is. Anything else becomes an InternalError with its place in gradcli.
+
+    Raises the exception itself where its traceback is asked for by ``GRADCLI_TRACEBACK``.
+    """
+    if isinstance(error, GradcliError):
+        return error
+    if os.environ.get(TRACEBACK):
+        raise error
+    said = (
+        "out of memory"
+        if isinstance(error, MemoryError)
+        else f"{type(error).__name__}: {error}".rstrip(": ")
+    )
+    found = InternalError(
+        f"{said} (in {_place(error)})", help=_MEMORY if isinstance(error, MemoryError) else _REPORT
+    )
+    found.__cause__ = error
+    return found
+
+
+def _place(error: Exception) -> str:
+    """Return the last place in gradcli that an exception came through."""
+    from pathlib import Path
+    from traceback import extract_tb
+
+    home = Path(__file__).parent
+    places = [
+        place for place in extract_tb(error.__traceback__) if home in Path(place.filename).parents
+    ]
+    if not places:
+        return "outside of gradcli"
+    last = places[-1]
+    return f"{Path(last.filename).relative_to(home.parent).as_posix()}:{last.lineno}, {last.name}"
+
+
+# -- Words that are not among the known ones ------------------------------------------------------
 
 
 def one_of(

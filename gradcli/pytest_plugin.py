@@ -206,7 +206,7 @@ class RecordFile(CheckedFile):
     """JSON Lines records."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
-        from gradcli.containment import as_gradcli_error
+        from gradcli.errors import as_gradcli_error
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT

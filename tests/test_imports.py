@@ -32,7 +32,7 @@ OUTSIDE = (
     "ml_dtypes",
 )
 BELOW_CLI = (
-    "inert", "texts", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
+    "inert", "texts", "errors", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
@@ -41,7 +41,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": (),
     "texts": (),
     "errors": ("inert", "texts"),
-    "containment": ("errors",),
     "limits": ("errors",),
     "storage": ("storage", "errors"),
     "notation": ("inert", "texts"),
@@ -51,7 +50,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "plans": ("plans", "graph", "ops", "errors", "storage"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "namespace": ("namespace", "ops", "errors"),
-    "language": ("language", "namespace", "graph", "ops", "texts", "errors", "containment", "limits"),
+    "language": ("language", "namespace", "graph", "ops", "texts", "errors", "limits"),
     "tensors": ("tensors", "namespace", "graph", "ops", "errors", "texts"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (

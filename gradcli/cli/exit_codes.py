@@ -14,8 +14,7 @@ from typing import Any
 
 from gradcli.cli import interrupts
 from gradcli.cli.write.results import prepare, say
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, InternalError, UsageError
+from gradcli.errors import GradcliError, InternalError, UsageError, as_gradcli_error
 from gradcli.storage.whole_files import abandon
 from gradcli.texts import suggestion
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     AmbiguousError,
     ArgumentError,
@@ -21,6 +20,7 @@ from gradcli.errors import (
     Source,
     Span,
     TypeMismatchError,
+    as_gradcli_error,
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several

@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     AmbiguousError,
     GradcliError,
@@ -21,6 +20,7 @@ from gradcli.errors import (
     Source,
     Span,
     TypeMismatchError,
+    as_gradcli_error,
 )
 from gradcli.graph.nodes import Expr
 from gradcli.language.calls import is_function

@@ -16,7 +16,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     GradcliError,
     InputError,
@@ -25,6 +24,7 @@ from gradcli.errors import (
     Span,
     UnknownFieldError,
     UsageError,
+    as_gradcli_error,
     did_you_mean,
 )
 from gradcli.files.jsonl import InputRecord, parse_record

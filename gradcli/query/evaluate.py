@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Source
+from gradcli.errors import GradcliError, Source, as_gradcli_error
 from gradcli.graph.interpret import WITH_GRADIENT, Values, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program

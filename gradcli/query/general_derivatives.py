@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
+from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did_you_mean
 from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable

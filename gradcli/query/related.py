@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     EvaluationError,
     GradcliError,
@@ -21,6 +20,7 @@ from gradcli.errors import (
     Span,
     UnknownNameError,
     UsageError,
+    as_gradcli_error,
 )
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook

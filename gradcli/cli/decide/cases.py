@@ -26,8 +26,7 @@ from gradcli.cli.inputs import (
     programs_of,
 )
 from gradcli.cli.request import CheckRequest
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, UsageError
+from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.option_table import option_value

@@ -23,8 +23,7 @@ from gradcli.cli.inputs import (
 )
 from gradcli.cli.request import EXAMPLE, EvalRequest
 from gradcli.cli.write.results import Form, writer_for
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import UsageError
+from gradcli.errors import UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.plans.backend import require_compiler

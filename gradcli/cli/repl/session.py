@@ -17,8 +17,7 @@ from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
 from gradcli.cli.inputs import limits_of
 from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import Writer, put_text, say
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Source
+from gradcli.errors import GradcliError, Source, as_gradcli_error
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements

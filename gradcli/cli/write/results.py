@@ -17,8 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import UsageError
+from gradcli.errors import UsageError, as_gradcli_error
 from gradcli.inert import LACKING, clip_text, inert_lines
 
 if TYPE_CHECKING:
