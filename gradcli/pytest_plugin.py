@@ -137,7 +137,7 @@ class CheckedFile(pytest.File):
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
         from gradcli.query.options import checking_options
-        from gradcli.storage.whole_files import path_text
+        from gradcli.storage import path_text
 
         titles, met = Counter[str](), Counter[Any]()
         try:

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "texts": (),
     "errors": ("inert", "texts"),
     "limits": ("errors",),
-    "storage": ("storage", "errors"),
+    "storage": ("errors",),
     "notation": ("inert", "texts"),
     "ops": ("ops", "errors", "texts"),
     "graph": ("graph", "ops", "errors", "limits"),

@@ -21,13 +21,12 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli import Check, Verdict
+from gradcli import Check, Verdict, storage
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
 from gradcli.cli.decide import cases, parallel
 from gradcli.report.machine_reports import _artifact, _class
-from gradcli.storage import digests
-from gradcli.storage.cache import Entries, folder
+from gradcli.storage import Entries, folder
 
 # -- processes, pipes, paths
 # -----------------------------------------------------------------------------------------
@@ -201,27 +200,32 @@ def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_pa
         installed(tmp_path / "other", "x = 2\n"),
     )
     os.utime(two / "other.py", (1, 1))
-    assert digests.code(one) == digests.code(one) == digests.code(two) != digests.code(other)
+    assert (
+        storage.code_digest(one)
+        == storage.code_digest(one)
+        == storage.code_digest(two)
+        != storage.code_digest(other)
+    )
     (one / "part" / "module.py").write_text("x = 2\n")
-    assert digests.code(one) == digests.code(other)
+    assert storage.code_digest(one) == storage.code_digest(other)
     (one / "other.py").rename(one / "another.py")
-    assert digests.code(one) != digests.code(other)
+    assert storage.code_digest(one) != storage.code_digest(other)
 
 
 def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     bits = np.finfo(np.longdouble).nmant
-    digests.versions.cache_clear()
-    assert f"long double of {bits} bits" in digests.versions()
-    digests.versions.cache_clear()
+    storage.versions.cache_clear()
+    assert f"long double of {bits} bits" in storage.versions()
+    storage.versions.cache_clear()
 
 
 def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for system in ("Linux", "Darwin"):
-        monkeypatch.setattr(digests.platform, "system", lambda system=system: system)
-        digests.versions.cache_clear()
-        found.append(digests.versions())
-    digests.versions.cache_clear()
+        monkeypatch.setattr(storage.platform, "system", lambda system=system: system)
+        storage.versions.cache_clear()
+        found.append(storage.versions())
+    storage.versions.cache_clear()
     assert len(set(found)) == 2
 
 
@@ -293,7 +297,7 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     assert folder() is None
     assert verdict_cache.recall(key(0)) is None
     verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
-    assert len(digests.code(Path(verdict_cache.__file__).parent)) == 64
+    assert len(storage.code_digest(Path(verdict_cache.__file__).parent)) == 64
 
 
 # -- a machine without FLINT

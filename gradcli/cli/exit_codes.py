@@ -15,7 +15,7 @@ from typing import Any
 from gradcli.cli import interrupts
 from gradcli.cli.write.results import prepare, say
 from gradcli.errors import GradcliError, InternalError, UsageError, as_gradcli_error
-from gradcli.storage.whole_files import abandon
+from gradcli.storage import abandon
 from gradcli.texts import suggestion
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130

@@ -27,7 +27,7 @@ from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
-from gradcli.storage.whole_files import absolute, path_text
+from gradcli.storage import absolute, path_text
 from gradcli.texts import normalize
 
 if TYPE_CHECKING:

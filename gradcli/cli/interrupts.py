@@ -123,7 +123,7 @@ def _raised_for(number: int) -> BaseException:
 
 def _end_at_once(number: int) -> NoReturn:
     # The module may be half imported.
-    abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)
+    abandon = getattr(sys.modules.get("gradcli.storage"), "abandon", None)
     if abandon is not None:
         abandon()
     if number == signal.SIGINT and not announce_once():

@@ -22,7 +22,7 @@ from gradcli.errors import GradcliError, UsageError, did_you_mean, one_of
 from gradcli.files.npy import is_handed_over, open_data, unreadable
 from gradcli.files.option_table import VALUES, option_value
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.whole_files import absolute, here, path_text
+from gradcli.storage import absolute, here, path_text
 
 NOTHING = "none"  # stands for no verdict at all
 NAME = "pyproject.toml"

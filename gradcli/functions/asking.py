@@ -33,7 +33,7 @@ from gradcli.query.programs import Programs
 from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.storage.whole_files import path_text
+from gradcli.storage import path_text
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,
 # imported when they are asked for.

@@ -24,7 +24,7 @@ from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
-from gradcli.storage.whole_files import path_text
+from gradcli.storage import path_text
 
 
 @dataclass(frozen=True, eq=False)

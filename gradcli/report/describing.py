@@ -17,7 +17,7 @@ from gradcli.report.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome, identity_of
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import ALGEBRA
-from gradcli.storage.whole_files import absolute, here, real
+from gradcli.storage import absolute, here, real
 from gradcli.texts import text_lines
 
 

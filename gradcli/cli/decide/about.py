@@ -27,7 +27,7 @@ from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode
 from gradcli.report.rules import RULES
-from gradcli.storage.cache import NATIVE, STORES, folder
+from gradcli.storage import NATIVE, STORES, folder
 from gradcli.texts import words
 
 

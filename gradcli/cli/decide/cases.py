@@ -55,7 +55,7 @@ from gradcli.query.programs import Programs
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
-from gradcli.storage.whole_files import here, path_text
+from gradcli.storage import here, path_text
 from gradcli.texts import text_lines, words
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the

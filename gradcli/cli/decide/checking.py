@@ -31,7 +31,7 @@ from gradcli.errors import GradcliError, UsageError
 from gradcli.inert import printable
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.report.outcomes import ERROR, Outcome, Summary
-from gradcli.storage.whole_files import path_text
+from gradcli.storage import path_text
 
 
 def check(request: CheckRequest) -> int:

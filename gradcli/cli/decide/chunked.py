@@ -31,7 +31,7 @@ from gradcli.query.options import names_of
 from gradcli.query.specialized import Settings
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.storage.whole_files import real
+from gradcli.storage import real
 
 _MANY = 10_000  # most chunks: more of them would only keep a scheduler busy, and could be larger
 # How many chunks fit into the memory limit: a thread holds several at once, being read, computed

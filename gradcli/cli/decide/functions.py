@@ -44,7 +44,7 @@ from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
-from gradcli.storage.whole_files import here, path_text
+from gradcli.storage import here, path_text
 from gradcli.texts import words
 
 # -- Python functions in a process of their own: what they print, change, raise or end there harms

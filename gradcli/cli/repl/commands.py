@@ -171,7 +171,7 @@ def _why(session: Session, text: str) -> int:
 
 
 def _save(session: Session, text: str) -> None:
-    from gradcli.storage.whole_files import write_whole
+    from gradcli.storage import write_whole
 
     program = session.text()
     if not program or not text:

@@ -20,7 +20,7 @@ from gradcli.cli.exit_codes import FINE
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.notation import GREEK
 from gradcli.query.catalogue import function_names
-from gradcli.storage.cache import folder, make_private
+from gradcli.storage import folder, make_private
 
 
 def history_file() -> Path | None:

@@ -13,7 +13,7 @@ from gradcli.files.npy import open_data, unreadable
 from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.whole_files import write_whole
+from gradcli.storage import write_whole
 from gradcli.texts import normalize
 
 Result = Callable[[str, str, int], Record]  # of a line, the path of its file, and its number

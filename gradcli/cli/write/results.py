@@ -226,7 +226,7 @@ class Writer:
         elif self.found:
             self.put(self._picture())
         if self.texts and self.out is not None:
-            from gradcli.storage.whole_files import write_whole
+            from gradcli.storage import write_whole
 
             write_whole(Path(self.out), "".join(self.texts).encode())
 

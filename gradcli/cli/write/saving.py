@@ -22,14 +22,7 @@ from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain
 from gradcli.report.records import Failure, Record
-from gradcli.storage.whole_files import (
-    cannot_write,
-    discard,
-    is_device,
-    put_in_place,
-    real,
-    temporary_beside,
-)
+from gradcli.storage import cannot_write, discard, is_device, put_in_place, real, temporary_beside
 from gradcli.texts import is_number
 
 
