@@ -17,7 +17,7 @@ from recorded import LISTS
 
 import gradcli
 from gradcli import __main__
-from gradcli.cli import interrupts, main
+from gradcli.cli import endings, main
 
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = (
@@ -80,7 +80,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing",),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
-    "__main__": ("cli.main", "cli.interrupts"),
+    "__main__": ("cli.main", "cli.endings"),
     "pytest_plugin": ("testing", "functions.listed", *BELOW_CLI),
 }  # fmt: skip
 ONLY_IN = {
@@ -335,7 +335,7 @@ def test_threads_of_a_library_sleep_while_they_wait(
     monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
     if given is None:
         monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
-    monkeypatch.setattr(interrupts, "take_over", lambda: None)
+    monkeypatch.setattr(endings, "take_over", lambda: None)
     monkeypatch.setattr(main, "run", lambda: None)
     __main__.run()
     assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == wanted

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli.exit_codes import FINE
+from gradcli.cli.endings import FINE
 from gradcli.cli.request import (
     COMMANDS,
     CacheRequest,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from gradcli.cli import interrupts
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
+from gradcli.cli import endings
+from gradcli.cli.endings import FINE, FOUND, code_of
 from gradcli.cli.inputs import (
     Inputs,
     assignments,
@@ -22,7 +22,7 @@ from gradcli.cli.inputs import (
     programs_of,
 )
 from gradcli.cli.request import EXAMPLE, EvalRequest
-from gradcli.cli.write.results import Form, writer_for
+from gradcli.cli.write.results import Form, say_remarks, writer_for
 from gradcli.errors import UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
@@ -142,7 +142,7 @@ class Run:
         said = FINE
         try:
             for result in self.answers():
-                interrupts.check()
+                endings.raise_interrupt()
                 writer.write(result)
                 codes.add(
                     code_of(result.error.error)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of
 from gradcli.cli.inputs import limits_of
 from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import Writer, put_text, say
