@@ -21,8 +21,8 @@ import pytest
 if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
     from gradcli.functions.listed import ListedCase
+    from gradcli.options import Options
     from gradcli.query.cases import Case
-    from gradcli.query.options import Options
     from gradcli.report.outcomes import Outcome
 
     Marks = tuple[str | None, str | None]  # reasons to skip a case, and to expect its failure
@@ -134,9 +134,9 @@ class CheckedFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
+        from gradcli.files.settings import checking_options
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
-        from gradcli.query.options import checking_options
         from gradcli.storage import path_text
 
         titles, met = Counter[str](), Counter[Any]()

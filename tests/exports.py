@@ -23,9 +23,9 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Graph, reachable
 from gradcli.graph.transforms import ones_like, vjp
 from gradcli.ops import registry
+from gradcli.options import Options
 from gradcli.query.evaluate import Script
 from gradcli.query.exporting import subjects
-from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.texts import text_lines
 

@@ -32,7 +32,7 @@ OUTSIDE = (
     "ml_dtypes",
 )
 BELOW_CLI = (
-    "inert", "texts", "errors", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
+    "inert", "texts", "errors", "limits", "options", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
+    "options": ("ops.calling.prefixes", "plans.backend", "texts", "errors", "limits"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "namespace": ("namespace", "ops", "errors"),
     "language": ("language", "namespace", "graph", "ops", "texts", "errors", "limits"),
@@ -59,7 +60,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "notation", "inert",
     ),
     "report": ("report", "storage", "texts", "errors", "notation", "inert"),
-    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "texts", "errors", "limits"),
+    "files": ("files", "storage", "report.verdicts", "options", "texts", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",

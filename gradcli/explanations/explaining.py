@@ -39,7 +39,7 @@ from gradcli.texts import by_name
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.query.options import DType, Options
+    from gradcli.options import DType, Options
 
 
 _FORMULAS = 4_000  # most edges for which formulas are made

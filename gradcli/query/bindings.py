@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError, InputTypeError, Source, UnknownNameError, UsageError
-from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.calls import is_function
 from gradcli.language.statements import tokens_of
 from gradcli.language.tokens import NAME as NAMES
 from gradcli.language.tokens import RESERVED
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
+from gradcli.options import names_of, option_value, refuse_together
 from gradcli.plans.backend import require_compiler
-from gradcli.query.options import names_of
 from gradcli.texts import NAME, compose, normalize, suggestion
 
 _UNSAID = (

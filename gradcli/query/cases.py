@@ -33,6 +33,7 @@ from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
+from gradcli.options import FAIL_ON, Options
 from gradcli.query.evaluate import (
     fill_statement,
     join_records,
@@ -41,7 +42,6 @@ from gradcli.query.evaluate import (
     run_statement,
 )
 from gradcli.query.names import UsedNames, names_among
-from gradcli.query.options import FAIL_ON, Options
 from gradcli.query.programs import Programs
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import (

@@ -24,7 +24,7 @@ from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.reductions.sums import sum_
-from gradcli.query.options import Options
+from gradcli.options import Options
 from gradcli.report.records import Record
 
 

@@ -23,9 +23,9 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.options import Options
 from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp, numbers_like
 from gradcli.query.names import missing, variables
-from gradcli.query.options import Options
 from gradcli.query.warnings import (
     first_nonfinite,
     has_nan,

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.options import DType
     from gradcli.plans.backend import Backend
-    from gradcli.query.options import DType
 
 
 # -- Functions of one vector, as solvers call them: the values of some names, one after the other,

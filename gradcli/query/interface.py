@@ -14,10 +14,10 @@ from gradcli.texts import text_lines
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.options import DType, Mode, Options
     from gradcli.plans.backend import Backend
     from gradcli.query.evaluate import Script
     from gradcli.query.exporting import Export
-    from gradcli.query.options import DType, Mode, Options
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.ranges import BoundRecord, PlotRecord
     from gradcli.report.records import Answer, Record
@@ -92,10 +92,10 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
 
     ``asked`` are options that are not parameters of the function.
     """
+    from gradcli.options import LONG
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import join_records, records
     from gradcli.query.names import UsedNames, refuse_unknown_in
-    from gradcli.query.options import LONG
 
     text, keywords = arguments["expression"], arguments["values"]
 
@@ -203,10 +203,10 @@ def _answers(
     answer     takes the program with its text, and the options
     asked      options that are not parameters of the function
     """
+    from gradcli.options import Options
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import Script
     from gradcli.query.names import refuse_unknown
-    from gradcli.query.options import Options
     from gradcli.query.programs import programs_with
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))

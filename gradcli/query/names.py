@@ -33,7 +33,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.structure import detach, to_int
-from gradcli.query.options import Options
+from gradcli.options import Options
 from gradcli.texts import text_lines
 
 _LISTED = 20  # names listed in a help

@@ -30,12 +30,12 @@ from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Binding, Expression, Node, Query, rewritten
 from gradcli.ops.elementwise.arithmetic import sub
+from gradcli.options import Options
 from gradcli.query.bindings import as_equations
 from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Subject, derivative, query_of
 from gradcli.query.general_formulas import general
-from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict

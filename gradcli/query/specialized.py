@@ -21,13 +21,13 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
+from gradcli.options import Options
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients
 from gradcli.query.bindings import by_names
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
 from gradcli.query.names import variables
-from gradcli.query.options import Options
 from gradcli.texts import text_lines
 
 # -- A program lowered for values of given names, shapes and dtypes: its result as a graph, and

@@ -35,8 +35,8 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic
+from gradcli.options import LONG, Options
 from gradcli.plans.assembly import Writer
-from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
 from gradcli.texts import text_lines
 

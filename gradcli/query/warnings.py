@@ -22,7 +22,7 @@ from gradcli.graph.sweep import contributions, grad_nodes, scale, sweep, useful_
 from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.elementwise.exponential import pow_
-from gradcli.query.options import Options
+from gradcli.options import Options
 from gradcli.report.records import Record
 
 _TOLD = 3  # most operations named in a warning

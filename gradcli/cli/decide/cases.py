@@ -27,15 +27,14 @@ from gradcli.cli.inputs import (
 )
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
-from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
-from gradcli.files.option_table import option_value
-from gradcli.files.settings import Configuration, Settings, verdicts
+from gradcli.files.settings import Configuration, Settings, checking_options, verdicts
 from gradcli.inert import shell_command
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Asked, Statement
 from gradcli.limits import Limits
+from gradcli.options import CHECKING, ClaimInput, Options, option_value
 from gradcli.plans.backend import require_compiler
 from gradcli.plans.threads import cores
 from gradcli.query.cases import (
@@ -50,7 +49,6 @@ from gradcli.query.cases import (
     unrun,
 )
 from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import CHECKING, Options, checking_options
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of

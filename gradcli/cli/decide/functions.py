@@ -37,8 +37,8 @@ from gradcli.functions.asking import (
 from gradcli.functions.calls import call_guarded
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
+from gradcli.options import Options
 from gradcli.query.cases import left_undecided, outcome_of
-from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome

@@ -26,10 +26,10 @@ from gradcli.cli.write.results import Form, say_remarks, writer_for
 from gradcli.errors import UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
+from gradcli.options import Options, names_of
 from gradcli.plans.backend import require_compiler
 from gradcli.query.evaluate import Script, records
 from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Answer, Record
 from gradcli.texts import text_lines

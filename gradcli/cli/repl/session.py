@@ -24,8 +24,8 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tokens import open_brackets
 from gradcli.language.tree import Assertion, Query
 from gradcli.limits import DEFAULT
+from gradcli.options import Options
 from gradcli.query.evaluate import only_follows, run_statement
-from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.texts import text_lines
 
