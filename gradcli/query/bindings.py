@@ -277,8 +277,8 @@ def option_of(name: str, value: Any, command: str = "") -> Any:
         if value is None and name in _UNSAID
         else option_value(f"{command}.{name}", value, f"'{name}'", InputTypeError)
     )
-    if name == "backend":
-        require_compiler(str(found))
+    if name == "backend" and found == "native":
+        require_compiler()
     return found
 
 

@@ -75,8 +75,8 @@ class FileOptions:
         options = check_options(request)
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
-        if request.backend is not None:
-            require_compiler(request.backend)
+        if request.backend == "native":
+            require_compiler()
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
         self._made = cache(partial(checking_options, options=options))
 

@@ -241,7 +241,8 @@ def eval_options(request: EvalRequest) -> Options:
     Raises UsageError, and NativeError without a compiler.
     """
     options = options_of(request, "modes eval")
-    require_compiler(request.backend)
+    if request.backend == "native":
+        require_compiler()
     mode = next(
         (
             option.removeprefix("--")
