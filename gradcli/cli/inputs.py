@@ -22,7 +22,7 @@ from gradcli.cli.request import EXAMPLE, CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
-from gradcli.language.deviations import may_be_measured, of_data
+from gradcli.language.tokens import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
 from gradcli.options import Options, names_of, refuse_together
 from gradcli.query.programs import Programs

@@ -24,13 +24,20 @@ from gradcli.errors import (
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
-from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
 from gradcli.language.python_hints import is_head, names_changed, pieces, rewrite
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
-from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
+from gradcli.language.scope import (
+    NO_RANGES,
+    Bound,
+    Quantity,
+    Scope,
+    StaticUse,
+    deviations,
+    quantify,
+)
 from gradcli.language.statements import (
     parse_expression,
     parse_statements,
@@ -38,7 +45,7 @@ from gradcli.language.statements import (
     tokens_of,
     without_bad_help,
 )
-from gradcli.language.tokens import SYMBOL, logical_lines
+from gradcli.language.tokens import SYMBOL, has_sign, logical_lines, refuse_measured, sign_in
 from gradcli.language.tree import (
     Asked,
     Assertion,

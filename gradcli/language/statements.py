@@ -24,7 +24,6 @@ from gradcli.errors import (
 )
 from gradcli.graph.nodes import Expr
 from gradcli.language.calls import is_function
-from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import (
@@ -53,6 +52,11 @@ from gradcli.language.tokens import (
     SYMBOL,
     Token,
     end_of,
+    has_sign,
+    of_data,
+    refuse_measured,
+    refuse_sign,
+    sign_in,
     superscript_value,
     tokenize,
 )
