@@ -211,8 +211,7 @@ class RecordFile(CheckedFile):
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, CheckedLines
-        from gradcli.query.names import UsedNames
-        from gradcli.query.programs import Programs
+        from gradcli.query.programs import Programs, UsedNames
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 

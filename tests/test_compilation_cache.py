@@ -24,7 +24,7 @@ from gradcli.limits import DEFAULT
 from gradcli.options import LONG, Options
 from gradcli.query import templates
 from gradcli.query.evaluate import Script, records
-from gradcli.query.names import UsedNames
+from gradcli.query.programs import UsedNames
 from gradcli.query.templates import CompilationCache, pieces
 
 BARE = Options(check=False, formula=False)

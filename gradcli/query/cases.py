@@ -41,8 +41,7 @@ from gradcli.query.evaluate import (
     record_of,
     run_statement,
 )
-from gradcli.query.names import UsedNames, names_among
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, UsedNames, names_among
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import (
     ERROR,

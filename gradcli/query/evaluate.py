@@ -24,18 +24,23 @@ from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.options import Options
-from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp, numbers_like
-from gradcli.query.names import missing, variables
-from gradcli.query.warnings import (
+from gradcli.query.derivatives import (
     first_nonfinite,
+    gradient,
     has_nan,
     has_powers,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
     nan_in_pytorch,
     nonfinite,
     nonfinite_of_large,
     nowhere,
+    numbers_like,
     remarks,
 )
+from gradcli.query.programs import missing, variables
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from gradcli.options import Options
 from gradcli.query.derivatives import slopes_of
 from gradcli.query.evaluate import Script, answers, seed_of
 from gradcli.query.free_variables import lower_freely
-from gradcli.query.names import variables
+from gradcli.query.programs import variables
 from gradcli.query.uncertainty import left_out
 from gradcli.report.records import Answer
 

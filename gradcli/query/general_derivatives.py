@@ -38,7 +38,7 @@ from gradcli.query.free_variables import (
     lower_freely,
 )
 from gradcli.query.general_formulas import general
-from gradcli.query.names import variables
+from gradcli.query.programs import variables
 from gradcli.query.uncertainty import left_out
 from gradcli.report.data import group_pairs
 from gradcli.report.derivative_record import DerivativeRecord, Path

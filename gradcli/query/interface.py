@@ -95,7 +95,7 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
     from gradcli.options import LONG
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import join_records, records
-    from gradcli.query.names import UsedNames, refuse_unknown_in
+    from gradcli.query.programs import UsedNames, refuse_unknown_in
 
     text, keywords = arguments["expression"], arguments["values"]
 
@@ -206,8 +206,7 @@ def _answers(
     from gradcli.options import Options
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import Script
-    from gradcli.query.names import refuse_unknown
-    from gradcli.query.programs import programs_with
+    from gradcli.query.programs import programs_with, refuse_unknown
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
     known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__

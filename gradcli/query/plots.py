@@ -22,8 +22,8 @@ from gradcli.plots.sampling import Samples, sample
 from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import Script, answers
 from gradcli.query.free_variables import SampledPoints
-from gradcli.query.names import missing
 from gradcli.query.over import place_notes
+from gradcli.query.programs import missing
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
 from gradcli.report.records import box_text

@@ -27,7 +27,7 @@ from gradcli.plans.source import Gradients
 from gradcli.query.bindings import by_names
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
-from gradcli.query.names import variables
+from gradcli.query.programs import variables
 from gradcli.texts import text_lines
 
 # -- A program lowered for values of given names, shapes and dtypes: its result as a graph, and

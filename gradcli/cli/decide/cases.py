@@ -48,8 +48,7 @@ from gradcli.query.cases import (
     records_with_claims,
     unrun,
 )
-from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record

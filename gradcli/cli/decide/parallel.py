@@ -26,7 +26,7 @@ from gradcli.cli.endings import ENDING
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import GradcliError, InternalError, as_gradcli_error
 from gradcli.query.cases import name_of, outcome_of
-from gradcli.query.names import UsedNames
+from gradcli.query.programs import UsedNames
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 

@@ -29,8 +29,7 @@ from gradcli.language.run import Program
 from gradcli.options import Options, names_of
 from gradcli.plans.backend import require_compiler
 from gradcli.query.evaluate import Script, records
-from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, UsedNames, refuse_unknown_in
 from gradcli.report.records import Answer, Record
 from gradcli.texts import text_lines
 
