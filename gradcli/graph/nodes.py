@@ -23,7 +23,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.counting import LIGHT, hold
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import to_float, to_int
+from gradcli.ops.structure import derivative, to_float, to_int
 from gradcli.ops.writing import Shape
 
 NO_STATIC: Mapping[str, Any] = {}
@@ -339,6 +339,30 @@ def reachable(roots: Iterable[N]) -> list[N]:
                 nodes.append(operand)
     nodes.sort(key=_index)
     return nodes
+
+
+def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
+    """Return the nodes that the function depends on.
+
+    A derivative depends on its definition instead of its expansion.
+    """
+    seen: set[Expr] = set()
+    stack = [root, *also]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(definition(node))
+    return sorted(seen, key=lambda node: node.index)
+
+
+def definition(node: Expr) -> list[Expr]:
+    """Return what the judge computes a node from."""
+    if node.op is derivative:
+        of = node.static["of"]
+        return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]
+    return node.given_operands
 
 
 def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
