@@ -346,23 +346,16 @@ def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
 
     A derivative depends on its definition instead of its expansion.
     """
-    seen: set[Expr] = set()
-    stack = [root, *also]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.extend(definition(node))
-    return sorted(seen, key=lambda node: node.index)
-
-
-def definition(node: Expr) -> list[Expr]:
-    """Return what the judge computes a node from."""
-    if node.op is derivative:
-        of = node.static["of"]
-        return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]
-    return node.given_operands
+    seen = {root, *also}
+    nodes = list(seen)
+    for node in nodes:  # grows during the loop
+        of = node.static["of"] if node.op is derivative else None
+        for operand in node.operands if of is None else (of.y, of.x, of.vector):
+            if operand is not None and operand not in seen:
+                seen.add(operand)
+                nodes.append(operand)
+    nodes.sort(key=_index)
+    return nodes
 
 
 def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
