@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import index_of
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
@@ -40,6 +39,9 @@ from gradcli.report.verdicts import (
     Verdict,
     honest,
 )
+
+if TYPE_CHECKING:
+    from gradcli.check.claims import Given
 
 NOBODY: Mapping[str, str] = {}
 _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
@@ -183,6 +185,7 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
     if claims:
+        from gradcli.check.claims import Conventions
         from gradcli.check.formula_claims import decide
 
         conventions = None if convention is None else Conventions(judge, convention)
