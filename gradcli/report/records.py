@@ -217,6 +217,12 @@ class Answer(Data):
     # A digest of the claims etc. that identify the case together with its text.
     given: str | None = None
 
+    def last_of(self, queries: int) -> Self:
+        """Warn of the queries of a program that the answer is not about, and return it."""
+        if queries > 1:
+            self.warnings.append(f"only the last of {queries} queries is answered: '{self.expr}'")
+        return self
+
     @classmethod
     def of_error(cls, error: GradcliError, *, id: Any = None, expr: str | None = None) -> Self:
         """Return the answer to something that could not be read or run."""
