@@ -99,6 +99,11 @@ def __getattr__(name: str) -> Any:
         if name in importlib.import_module("gradcli.testing").__all__:
             message = f"gradcli has no {name}: write gradcli.testing.{name}"
             raise AttributeError(message) from None
+        from gradcli.texts import suggestion
+
+        if close := suggestion(name, _PLACE):
+            message = f"gradcli has no {name}: did you mean '{close}'?"
+            raise AttributeError(message) from None
         raise
     return found
 
