@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from itertools import islice
+from typing import TypeVar
 
 _LONGEST = 60  # longest word for which a likely spelling is sought
 # Only the first so many candidates are looked at, so that an error takes no longer in a program of
@@ -14,6 +15,14 @@ _MOST = 2_000
 def words(text: str) -> Set[str]:
     """Return the words of a text as a set in their order, for lists of names."""
     return dict.fromkeys(text.split()).keys()
+
+
+_Value = TypeVar("_Value")
+
+
+def by_word(table: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Return a table with an entry for each word of the keys of another."""
+    return {word: value for keys, value in table.items() for word in keys.split()}
 
 
 def closest(word: str, candidates: Iterable[str], cutoff: float) -> str | None:
