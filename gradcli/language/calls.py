@@ -24,10 +24,10 @@ from gradcli.errors import (
     TypeMismatchError,
     UnknownNameError,
     did_you_mean,
-    suggestion,
 )
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
+from gradcli.graph.sweep import ones_like
 from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
 from gradcli.language.names import (
@@ -56,7 +56,7 @@ from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expand_call
-from gradcli.spelling import by_word, words
+from gradcli.texts import by_word, suggestion, words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 
@@ -91,7 +91,7 @@ def differentiate(name: str, y: Expr, x: Expr, seed: Expr | None = None) -> Expr
     others.
     """
     if name == PRIME:
-        name, seed = "grad", transforms.ones_like(y)
+        name, seed = "grad", ones_like(y)
         if y.shape not in (x.shape, ()):
             raise ShapeError(
                 "f' needs a function that works entry by entry", help="write jacobian(f(x), x)"

@@ -12,7 +12,7 @@ from gradcli.errors import TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.prefixes import DTYPES, TORCH, DType
 from gradcli.ops.facts import Fixed
-from gradcli.spelling import by_word
+from gradcli.texts import by_word
 
 # Derivatives in expressions, ``grad(y, x)``, and of functions, ``grad(f)(x)``: their parameters,
 # and the transformation that each one is.

@@ -95,7 +95,7 @@ from gradcli.ops.text import (
     PRODUCT,
     TERM,
 )
-from gradcli.spelling import by_word, words
+from gradcli.texts import by_word, words
 
 LEVELS = 5_000  # most levels of nesting: brackets, and functions without brackets
 _SHALLOW = 8  # levels for which Python's usual recursion limit is enough

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple, NoReturn
 
-from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
-from gradcli.language.deviations import refuse_sign
+from gradcli.errors import ParseError, Source, Span, UnknownNameError
 from gradcli.language.parser import parse_tokens
 from gradcli.language.tokens import (
     END,
@@ -24,10 +23,11 @@ from gradcli.language.tokens import (
     end_of,
     next_token,
     outside,
+    refuse_sign,
 )
 from gradcli.language.tree import Binding, Effect, Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOTS, TORCH
-from gradcli.spelling import by_word, words
+from gradcli.texts import by_word, suggestion, words
 
 # -- Statements as parts of a logical line: their tokens, and where they end ----------------------
 
