@@ -223,9 +223,8 @@ def _makes_function(node: Node) -> bool:
     """
     if not isinstance(node, Call):
         return False
-    callee = node.callee
-    name = callee.name if isinstance(callee, (Name, Attribute)) else ""
-    derives = name in DERIVATIVES and len(node.arguments) == 1
+    name = getattr(node.callee, "name", "")
+    derives = name in DERIVATIVES and not any(isinstance(part, Name) for part in node.arguments[1:])
     return derives or (name[:1].isupper() and len(name) > 2)
 
 

@@ -222,20 +222,25 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     try:
         tokens = tokens_of(source)
     except ParseError as error:
-        yield error if source.latex else explain_error(source, 0, len(source.text), error)
-        yield from lost_bindings(source, 0, source.text)
+        yield from _refused(source, 0, len(source.text), error)
         return
     for start, stop in statements_between(source, tokens):
         try:
             yield from statements_at(source, tokens, start, stop)
         except ParseError as error:
-            begin, end = tokens[start].start, end_of(tokens[stop - 1])
-            yield (
-                without_bad_help(error)
-                if isinstance(error, AmbiguousError)
-                else explain_error(source, begin, end, error)
-            )
-            yield from lost_bindings(source, begin, source.text[begin:end])
+            yield from _refused(source, tokens[start].start, end_of(tokens[stop - 1]), error)
+
+
+def _refused(
+    source: Source, begin: int, end: int, error: ParseError
+) -> Iterator[Statement | GradcliError]:
+    """Yield what takes the place of a text that cannot be read."""
+    yield (
+        without_bad_help(error)
+        if isinstance(error, AmbiguousError)
+        else explain_error(source, begin, end, error)
+    )
+    yield from lost_bindings(source, begin, source.text[begin:end])
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
