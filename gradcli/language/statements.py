@@ -769,7 +769,13 @@ def _two_readings(part: Part, found: Head, place: int) -> AmbiguousError:
     first = body[1:-1] if body.startswith("(") and body.endswith(")") else body
     for variable in found.variables:
         first = f"grad({first}, {variable})"
-    joint = "*" if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER) else " "
+    joint = (
+        "*"
+        if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER)
+        else " "
+        if rest[:1] in "+-"
+        else ""
+    )
     error = AmbiguousError(
         f"'{operator}' has two readings: of all that follows, or of the first part", source=part.source, span=part.span,
         help=f"write {operator}({text[begin:end]}) or {first}{joint}{rest}",
