@@ -402,7 +402,7 @@ def _zeta_rounds(m: Any, out: Any, x: Any, q: Any) -> Any:
 
 
 def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
-    if _FAR < q < 0 and m.isint(x) and not n:
+    if -100 < q < 0 and m.isint(x) and not n:
         return q**-x + _zeta_reference(m, x, q + 1)
     if not q > 0:
         return m.nan
