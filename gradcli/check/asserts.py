@@ -148,10 +148,10 @@ class Deciding:
     convention  which choice at kinks is right, whatever the engine chose
     """
 
-    timeout: float | None = None
-    remembering: bool = False
-    everywhere: bool = False
-    convention: str | None = None
+    timeout: float | None
+    remembering: bool
+    everywhere: bool
+    convention: str | None
 
 
 def decide_assert(
@@ -228,7 +228,7 @@ _MOST_ENTRIES = 64  # most entries of an array: each has a proof of its own
 
 
 def decide_over(
-    scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None
+    scope: Scope, lowered: Lowered, proving: bool, timeout: float | None
 ) -> tuple[list[Asserted], Check]:
     """Return what becomes of each relation of an assert over its box.
 

@@ -287,7 +287,6 @@ class RecordLines:
     Nothing is claimed, and the result is that of the last query.
     """
 
-    kind: ClassVar[type[Any]] = Record
     skips: ClassVar[bool] = False  # whether records may be skipped and are identified by claims
     programs: Programs
     names: UsedNames
@@ -364,7 +363,7 @@ class RecordLines:
         except Exception as unforeseen:
             error = as_gradcli_error(unforeseen)
             known = known or error.record
-            record = self.kind.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
+            record = Record.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
         record.meta, record.given = (
             known.get("meta"),
             given_of(known.get("given")) if self.skips else None,
@@ -386,8 +385,7 @@ class RecordLines:
         options = self.options(given, options)
         record: Any = None
         if (
-            self.kind is Record
-            and options.bare
+            options.bare
             and not deviations
             and all(claim.of in {*values, "value"} for claim in given.expect)
         ):

@@ -485,19 +485,15 @@ def _assert(program: Program, lowered: Lowered, record: Record, options: Options
         record.warnings.append(
             "standard deviations have no part in an assert: it is about the values"
         )
-    if lowered.ranges:
-        from gradcli.check.asserts import decide_over
+    from gradcli.check.asserts import Deciding, compare_relations, decide_assert, decide_over
 
+    if lowered.ranges:
         relations, check = decide_over(scope, lowered, options.check, options.timeout)
         record.check = check if options.check else None
         record.take_outcome(relations)
         return
-    from gradcli.check.asserts import compare_relations
-
     relations = compare_relations(scope, lowered)
     if options.decide_asserts and options.check:
-        from gradcli.check.asserts import Deciding, decide_assert
-
         how = Deciding(options.timeout, options.remembering, options.everywhere, options.convention)
         record.check = decide_assert(scope, lowered, relations, record, how)
     record.take_outcome(relations)

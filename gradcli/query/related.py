@@ -34,7 +34,7 @@ from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.query.bindings import as_equations
 from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
-from gradcli.query.general_derivatives import Subject, derivative, query_of
+from gradcli.query.general_derivatives import derivative, query_of
 from gradcli.query.general_formulas import general
 from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
@@ -361,7 +361,7 @@ class _Formulas:
         """
         query = query_of(f"{self.factor}*({value})", self.program)
         plain = replace(self.asked, wrt=(self.factor,), order=1, related=None, observer=None)
-        found = derivative(self.program, Subject(query, query, plain.wrt), plain)
+        found = derivative(self.program, query, query, plain.wrt, plain)
         if found.error is not None:
             raise found.error.error
         formula = found.formulas[found.names]

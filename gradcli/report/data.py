@@ -29,15 +29,7 @@ _FEW = 4  # most entries of a dictionary or a list that are shown
 
 def number(value: float) -> float | str:
     """Return a float as JSON has it: the non-finite ones as strings."""
-    return (
-        value
-        if math.isfinite(value)
-        else "nan"
-        if value != value
-        else "inf"
-        if value > 0
-        else "-inf"
-    )
+    return value if math.isfinite(value) else str(value)
 
 
 def plain(value: Any) -> Any:
@@ -226,11 +218,6 @@ def _of_its_own(value: Any) -> Any:
 # -- at a prompt
 
 
-def _first(value: Any) -> Any:
-    kind: Any = type(value)
-    return getattr(value, next(iter(_defaults(kind))))
-
-
 class _Short(Repr):
     """Values as Python writes them, of which what is long or lies deep is left out."""
 
@@ -261,12 +248,10 @@ class _Short(Repr):
                 np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split()
             )
         if isinstance(value, Data):
+            kind: Any = type(value)
+            first = getattr(value, next(iter(_defaults(kind))))
             whole = repr(value)
-            return (
-                whole
-                if len(whole) <= _SMALL
-                else f"{type(value).__name__}({_write(_first(value))})"
-            )
+            return whole if len(whole) <= _SMALL else f"{kind.__name__}({_write(first)})"
         return (
             str(value)
             if isinstance(value, np.generic)

@@ -136,14 +136,10 @@ def id_of(record: Record) -> str:
 def notes(outcome: Outcome) -> list[str]:
     """Return what is to be said of claims that are right, each on a line: where, and of what."""
     check = outcome.record.check
-    said = (
-        []
-        if check is None
-        else [claim for claim in check.claims if claim.reason and claim.verdict == "agree"]
-    )
     about = [
         f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}"
-        for claim in said
+        for claim in ([] if check is None else check.claims)
+        if claim.reason and claim.verdict == "agree"
     ]
     about += [text for text in basis(outcome) if any(word in text for word in _SURPRISING)]
     return [
@@ -187,14 +183,12 @@ def remark(outcome: Outcome) -> str:
 
 
 def _remark(outcome: Outcome) -> str:
-    if outcome.reason or outcome.verdict is None:
-        return outcome.reason or ""
     check = outcome.record.check
-    formulas = (
-        [] if check is None else [claim for claim in check.claims if claim.decided_by is not None]
-    )
-    if outcome.verdict != "agree" or not formulas:
-        return outcome.verdict
+    if outcome.reason or check is None:
+        return outcome.reason or ""
+    formulas = [claim for claim in check.claims if claim.decided_by is not None]
+    if check.worst != "agree" or not formulas:
+        return check.worst
     what = "the formula" if len(formulas) == 1 else "formulas"
     if all(claim.decided_by == ALGEBRA for claim in formulas):
         return f"agree, {what} proved for all values"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -274,20 +275,20 @@ class Answer(Data):
             *(labelled_line(label, fact) for label, fact in facts.items() if fact is not None),
         ]
 
-    @staticmethod
-    def _check_line(check: Check, where: str) -> Line:
+    def _check_lines(self, of: str = "") -> list[Line]:
         """Return the line of the verdict on formulas or curves, with who checked it and where."""
-        word, parts = check.worst, check.variables.values()
+        if self.check is None:
+            return []
+        word, parts = self.check.worst, self.check.variables.values()
         if word != "agree":
-            reason = next(
-                (reason for reason in (check.reason, *(part.reason for part in parts)) if reason),
-                None,
-            )
-            return labelled_line("check", f"{word}: {reason}" if reason else word, word)
+            reasons = filter(None, [self.check.reason, *(part.reason for part in parts)])
+            return [labelled_line("check", ": ".join([word, *islice(reasons, 1)]), word)]
+        where = "at the given values and around them"
+        if self.points:
+            where = f"at {self.points} points{of}" if self.points > 1 else f"at one point{of}"
         by = sorted({_SOURCES[part.decided_by] for part in parts if part.decided_by in _SOURCES})
-        return labelled_line(
-            "check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word
-        )
+        with_ = f"with {' and '.join(by)} " if by else ""
+        return [labelled_line("check", f"{word} {with_}{where}", word)]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """Return the lines of a result.
@@ -462,12 +463,10 @@ class Record(Answer):
             lines.append(Table(_HEADINGS[self.mode], rows, self.check is not None))
         if self.uncertainty is not None and self.uncertainty.results is not None:
             lines.append(self.uncertainty.results.table)
-        for part in self.relations or ([] if self.asserted is None else [self.asserted]):
-            said += [
-                text
-                for text in [part.difference or (part.open_box if part.holds is None else "")]
-                if text and not part.holds
-            ]
+        for part in self.relations:
+            if not part.holds:
+                text = part.difference or (part.open_box if part.holds is None else "")
+                said += [text] if text else []
         if self.check is not None:
             word, basis = self.check.verdict, printable(self._basis(self.check))
             lines.append(
@@ -489,7 +488,7 @@ class Record(Answer):
         from gradcli.report.verdicts import certainty
 
         word = check.verdict
-        parts = [*check.variables.values()] or ([check.value] if check.value else [])
+        parts = [*check.variables.values()] or check.parts
         sources = sorted({c.decided_by for c in parts if c.decided_by})
         text = " and ".join(_SOURCES.get(s, s) for s in sources)
         digits = [c.digits for c in parts if c.digits is not None]
@@ -501,7 +500,7 @@ class Record(Answer):
         if self.asserted is not None and self.asserted.over is not None and word == "agree":
             return "proved"
         if word == "agree" and text:
-            proof = certainty([*parts, *([check.value] if check.value else [])])
+            proof = certainty(check.parts)
             text = (
                 f"{proof}with {text}, to {min(digits)} digits"
                 if digits and not digitless

@@ -184,7 +184,7 @@ class Writer:
                 help="write --format json, or text",
             )
         if self.form == "jsonl":
-            self.put(_encode(result.to_dict()) + "\n")
+            self.put(result.to_json() + "\n")
         elif self.form == "json":
             self.found.append(_encode(result.to_dict(), 2))
         elif self.form == "csv":

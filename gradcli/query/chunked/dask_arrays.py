@@ -25,7 +25,7 @@ _SEED = ""  # key of the seed among the values
 
 
 def lazily(
-    settings: Settings, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None
+    settings: Settings, bindings: Mapping[str, Any], seed: Any
 ) -> tuple[Any, dict[str, Any]]:
     """Return the value of a function and its gradients, as arrays of Dask's.
 
@@ -39,7 +39,7 @@ def lazily(
         )
     axes = _axes(given)
     given, extents = _unify_chunks(given, axes)
-    program = _program(settings, given, axes, sum(extents), state)
+    program = _program(settings, given, axes, sum(extents))
     tasks = _Tasks(program, extents, given, given.get(_SEED))
     tasks.go()
     value, *gradients = [tasks.result(node) for node in tasks.staged.results]
@@ -124,9 +124,7 @@ def _unify_chunks(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[i
 # -- the program
 
 
-def _program(
-    settings: Settings, given: Given, axes: Mapping[str, int], length: int, state: int | None
-) -> Program:
+def _program(settings: Settings, given: Given, axes: Mapping[str, int], length: int) -> Program:
     values = tuple(
         Spec(name, tuple(value.shape), value.dtype.str, axes.get(name))
         for name, value in given.items()
@@ -137,7 +135,7 @@ def _program(
         name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)
     }
     try:
-        return program_of(settings, values, length, seed, state, known)
+        return program_of(settings, values, length, seed, known)
     except Uncut as reason:
         cut = next(iter(axes), "") or "seed"
         raise UsageError(

@@ -57,12 +57,6 @@ class Here:
         """Let go of what computes."""
         self.pool.shutdown(cancel_futures=True)
 
-    def __enter__(self) -> Here:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class Cluster(Here):
     """The workers of a Dask cluster.
