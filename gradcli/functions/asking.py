@@ -39,26 +39,15 @@ from gradcli.storage.whole_files import path_text
 # imported when they are asked for.
 
 
-class Definition(NamedTuple):
-    """Place at which a function is defined; no file for one of C."""
-
-    file: str | None = None
-    line: int = 1
-
-
 def refuse_unnamed(path: str) -> None:
     """Raise UsageError for what cannot name a function."""
-    module, colon, name = path.partition(":")
+    module, _, name = path.partition(":")
+    help = "gradcli check --function pkg.losses:loss ..."
     if name and module.endswith(".py"):
-        dotted = ".".join(Path(module).with_suffix("").parts)
-        raise UsageError(
-            f"a function is named MODULE:NAME, not '{path}'", help=f"write {dotted}:{name}"
-        )
-    if not colon or not name or not module:
-        raise UsageError(
-            f"a function is named MODULE:NAME, not '{path}'",
-            help="gradcli check --function pkg.losses:loss ...",
-        )
+        help = f"write {'.'.join(Path(module).with_suffix('').parts)}:{name}"
+    elif name and module:
+        return
+    raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help=help)
 
 
 def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callable[..., Any]:
@@ -117,23 +106,24 @@ def _name_of(thing: Any) -> str:
     return f"the {kind} '{getattr(thing, '__name__', '?')}'"
 
 
-def definition_of(function: Any) -> Definition:
-    """Return where a function, or the class of one, is defined."""
+def definition_of(function: Any) -> tuple[str, int] | None:
+    """Return the file and the line of a function, or of the class of one; None for one of C."""
     with suppress(Exception):  # inspecting an arbitrary object may raise anything
         module = is_module(function)
         target = type(function).forward if module else inspect.unwrap(function)
         if not (inspect.isclass(target) or hasattr(target, "__code__")):
             target = type(target).__call__
         file, (_, line) = inspect.getsourcefile(target), inspect.getsourcelines(target)
-        if not (module and is_installed(file or "")):
-            return Definition(file, line or 1)
-    return Definition()
+        if file and not (module and is_installed(file)):
+            return file, line or 1
+    return None
 
 
-def set_place(record: Record, definition: Definition) -> None:
+def set_place(record: Record, definition: tuple[str, int] | None) -> None:
     """Set the place of a record to that of its function."""
-    if definition.file is not None and os.path.isfile(definition.file):
-        record.file, record.line = path_text(Path(definition.file)), definition.line
+    file, line = definition or ("", 1)
+    if os.path.isfile(file):
+        record.file, record.line = path_text(Path(file)), line
 
 
 def smallest_of(arguments: Mapping[str, Any]) -> list[str]:

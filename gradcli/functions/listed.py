@@ -23,7 +23,7 @@ from gradcli.query.cases import outcome_of
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.outcomes import Outcome
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 from gradcli.storage.whole_files import path_text
 
 
@@ -68,7 +68,7 @@ class ListedCase:
             )
             arguments = smallest or case.question.arguments
         except GradcliError as error:
-            record.error = Failure.of(error)
+            record.fail(error)
         outcome = outcome_of(record, name, fail_on=options.fail_on)
         if arguments and outcome.bad:
             outcome.details.append(f"at {' '.join(smallest_of(arguments))}")

@@ -45,6 +45,7 @@ from gradcli.query.names import UsedNames, names_among
 from gradcli.query.options import FAIL_ON, Options
 from gradcli.query.programs import Programs
 from gradcli.report.data import id_text
+from gradcli.report.lines import entry_text
 from gradcli.report.outcomes import (
     ERROR,
     FAILED,
@@ -159,8 +160,8 @@ def _join_reasons(verdict: Verdict, *parts: str | None) -> str:
 
 
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
-    index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
-    text = f"{index}{word} {worst.engine!r}, {other} {worst.reference!r}"
+    text = f"{word} {worst.engine!r}, {other} {worst.reference!r}"
+    text = f"{entry_text('', worst.index)} {text}".lstrip()
     if worst.at is not None:
         return f"{text}, at " + " ".join(f"{name}={value!r}" for name, value in worst.at.items())
     off = abs(worst.engine - worst.reference)

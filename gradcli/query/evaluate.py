@@ -340,7 +340,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         )  # fmt: skip
         if not record.precise_certified:
             record.warnings.append(
-                "digits of the precision that are not proved: at kinks they are a choice, without "
+                "not every digit of the precision is proved: at kinks they are a choice, and without "
                 "enclosures those that stay"
             )
     if options.check:

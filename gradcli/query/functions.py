@@ -373,7 +373,7 @@ class Compiled:
 
         if out is not None or self.plans is not ValueAndGradients:
             raise UsageError(
-                "of Dask's arrays there are values and gradients in arrays of their own",
+                "Dask's arrays are taken by value_and_grad(...) alone, without out=",
                 help="call value_and_grad(...)",
             )
         values = {

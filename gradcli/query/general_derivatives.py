@@ -378,7 +378,7 @@ def _differentiate(
     record.warnings = [
         *lowered.notes,
         *warnings,
-        *(f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent),
+        *(f"'{name}' does not occur here: the derivative by it is 0" for name in record.absent),
         *left_out(scope, [lowered.value], "a formula"),
     ]
     if not record.names:

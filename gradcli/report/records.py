@@ -21,6 +21,7 @@ from gradcli.report.lines import (
     Row,
     Table,
     array_text,
+    entry_text,
     html_of,
     labelled_line,
     latex_document,
@@ -102,8 +103,8 @@ class Asserted(Data):
         """Both sides where it does not hold."""
         if self.worst is None:
             return ""
-        index = f"[{', '.join(map(str, self.worst.index))}]" if self.worst.index else ""
         which = f"{self.text}: " if self.text else ""
+        index = entry_text("", self.worst.index)
         at = (
             ""
             if self.worst.at is None

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from gradcli.report.data import Data
+from gradcli.report.lines import entry_text
 
 
 class Verdict(StrEnum):
@@ -143,7 +144,7 @@ class VariableCheck(Data):
     def notes(self, name: str) -> list[str]:
         """Return notes on one derivative, or on the value."""
         word, worst = self.verdict, self.worst
-        where = name if worst is None else _entry(name, worst.index)
+        where = name if worst is None else entry_text(name, worst.index)
         if word in ("agree", "skipped"):
             if self.digits == 0 and worst is not None:
                 return [f"{where}: the true value is 0, {worst.engine!r} is rounding"]
@@ -155,7 +156,7 @@ class VariableCheck(Data):
         if self.kinks:
             what = "derivative" if "," in name else "function"  # "x,x" is of a Hessian
             return [
-                f"{_entry(name, k.index)}: {word}, "
+                f"{entry_text(name, k.index)}: {word}, "
                 f"{f'the {what} {k.jump}; ' if k.jump else ''}{k.sides}; "
                 f"chosen is {k.chosen:g}"
                 + (f" (convention: {k.convention})" if k.convention else "")
@@ -175,10 +176,6 @@ class VariableCheck(Data):
             f"{worst.reference!r}{count}"
         )
         return [wrong, *([f"{where}: {self.reason}"] if self.reason else [])]
-
-
-def _entry(name: str, index: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def honest(check: VariableCheck, dtype: str | None) -> None:
@@ -320,8 +317,8 @@ class Limit(Data):
     def text(self) -> str:
         is_one = self.left == self.right
         limit = f"{self.left:.12g}" if is_one else _from_sides(self.left, self.right, ".12g")
-        goes = f"{_entry(self.name, self.index)} goes to {self.at:.12g}"
-        return f"{_entry('the value', self.of)}: limit {limit} as {goes}"
+        goes = f"{entry_text(self.name, self.index)} goes to {self.at:.12g}"
+        return f"{entry_text('the value', self.of)}: limit {limit} as {goes}"
 
 
 @dataclass(eq=False, repr=False)

@@ -339,7 +339,7 @@ class Cases(Work):
         for name in options.over:
             if name in self.programs.values:
                 raise UsageError(
-                    f"'{name}' has two values: {name}={self.inputs.bindings[name]}, and a range by "
+                    f"'{name}' has a value, {name}={self.inputs.bindings[name]}, and a range, by "
                     "--over",
                     help="leave one of them out",
                 )

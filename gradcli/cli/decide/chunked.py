@@ -47,7 +47,7 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
     """
     if inputs.expression is None or inputs.files:
         raise UsageError(
-            "chunk by chunk goes one expression",
+            "--on computes one expression, without files",
             help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
         )
     expression, limits = inputs.expression, limits_of(request)
@@ -117,7 +117,7 @@ def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[
     )
     for name in programs.deviations:
         raise UsageError(
-            f"'{name}' is uncertain, and what is computed chunk by chunk is exact",
+            f"'{name}' has a standard deviation, which --on does not propagate",
             help="leave ±, or --on, out",
         )
     values = {name: np.asanyarray(value) for name, value in programs.values.items()}

@@ -42,7 +42,7 @@ from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 from gradcli.spelling import words
 from gradcli.storage.whole_files import here, path_text
@@ -172,7 +172,7 @@ class FunctionCase(AskedFunction):
                 "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or "
                 "--by torch for PyTorch's own"
             )
-            raise UsageError("whose gradient it is, --function names", help=example)
+            raise UsageError("--function names the function whose gradient this is", help=example)
         if request.parameters is not None and request.by != "torch":
             raise UsageError(
                 "--parameters are those of a torch.nn.Module", help="it goes with --by torch"
@@ -201,7 +201,7 @@ class FunctionCase(AskedFunction):
         except UsageError:  # of the request, which only the function itself shows
             raise
         except GradcliError as error:
-            record.error = Failure.of(error)
+            record.fail(error)
         except Late:
             if self.budget.time_left == 0:
                 left_undecided(record, self.budget.reason)

@@ -173,9 +173,9 @@ class Task:
 def _of_death(piece: Piece, ending: str, fail_on: tuple[str, ...]) -> Outcome:
     """Return the outcome of a piece that a process has died of."""
     error = InternalError(
-        f"the process that decides this dies of it ({ending})",
-        help="if memory runs out, a limit (--limit memory=1G) refuses what is too large before it "
-        "is begun; else please report it",
+        f"the process that was deciding this died ({ending})",
+        help="if memory ran out, --limit memory=1G refuses what is too large before it begins; "
+        "otherwise please report it",
     )
     given: Any = {}
     record = Record.of_error(error, expr="")

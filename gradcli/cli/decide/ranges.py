@@ -67,9 +67,7 @@ def _only_name(
     left = [name for name in names_left(programs.fresh(), expressions) if name not in ranges]
     if len(left) != 1 or len(bare) > 1:
         example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
-        raise UsageError(
-            f"'{bare[0]}' is the range of no name in particular", help=f"write {example}"
-        )
+        raise UsageError(f"'{bare[0]}' is a range without a name", help=f"write {example}")
     return left[0]
 
 

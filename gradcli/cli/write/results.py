@@ -211,8 +211,8 @@ class Writer:
     def _take_picture(self, explanation: Explanation) -> None:
         if self.form != "html" and self.found:
             raise UsageError(
-                f"--format {self.form} has one picture, and that is of line "
-                f"{self.found[0].record.line}",
+                f"--format {self.form} holds one picture, which is that of "
+                f"line {self.found[0].record.line}",
                 help="explain one expression, or write --format html",
             )
         self.found.append(explanation)

@@ -242,7 +242,8 @@ def _table(stream: BinaryIO, arrays: Arrays, separator: str) -> None:
     if array.ndim > 2 or (array.ndim == 2 and not array.size):
         what = f"{array.ndim} dimensions" if array.size else "no entries"
         raise UsageError(
-            f"'{name}' has {what}, and a table rows and columns", help="write .npy, .npz or .json"
+            f"'{name}' has {what}, and a table has rows and columns",
+            help="write .npy, .npz or .json",
         )
     if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` may be names, too
         stream.write(f"{name}\n".encode())

@@ -157,6 +157,14 @@ def take_chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
     return reshape(values, shape=rest), reshape(index, shape=rest)
 
 
+def choose_along(x: Any, axis: Any, keepdims: bool, choose: Any) -> Any:
+    """Entries along an axis at the indices that are chosen for it, one each, and the indices."""
+    place = one_axis(axis, len(x.shape))
+    if not x.shape:
+        return x, argsort(x, axis=0)
+    return take_chosen(x, choose(place), place, keepdims)
+
+
 def _extreme_of(choose: Op, reduce: Op, pair: Op) -> None:
     """Register PyTorch's form of the largest or smallest entry."""
 
@@ -208,10 +216,9 @@ def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
     n = x.shape[axis] if x.shape else 1
     if not 1 <= k <= n:
         raise ArgumentError(f"kthvalue: k must be from 1 to {n}, not {k}")
-    place = one_axis(axis, len(x.shape))
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    return take_chosen(x, part_of(argsort(x, axis=place), place, k - 1, k), place, keepdims)
+    return choose_along(
+        x, axis, keepdims, lambda place: part_of(argsort(x, axis=place), place, k - 1, k)
+    )
 
 
 @function(results=PAIR, memory="own", kinks=TIES)
@@ -244,10 +251,7 @@ def _most_frequent(x: Any, axis: int) -> Any:
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
     """The most frequent entry along an axis, and its index."""
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    place = one_axis(axis, len(x.shape))
-    return take_chosen(x, _most_frequent(x, place), place, keepdims)
+    return choose_along(x, axis, keepdims, partial(_most_frequent, x))
 
 
 @function(results="min max", torch="x, *, axis, keepdims")
@@ -292,16 +296,17 @@ def torch_median(
         if keepdims:
             raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
         return lower_median(x, ignore_nan=ignore_nan)
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    place = one_axis(axis, len(x.shape))
-    n, valid = x.shape[place], _valid(x, place)
-    # NaN is sorted last: it is the median unless NaNs are ignored.
-    rank = floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
-    rank = where(less(rank, 0), n - 1.0, rank)
-    return take_chosen(
-        x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims
-    )
+
+    def middle(place: int) -> Any:
+        n, valid = x.shape[place], _valid(x, place)
+        # NaN is sorted last: it is the median unless NaNs are ignored.
+        rank = (
+            floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
+        )
+        rank = where(less(rank, 0), n - 1.0, rank)
+        return take_along(argsort(x, axis=place), to_int(rank), axis=place)
+
+    return choose_along(x, axis, keepdims, middle)
 
 
 @function(kinks=TIES)

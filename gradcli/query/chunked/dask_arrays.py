@@ -84,8 +84,8 @@ def _axes(given: Given) -> dict[str, int]:
         cut = [axis for axis, count in enumerate(value.numblocks) if count > 1]
         if len(cut) > 1:
             raise UsageError(
-                f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, and "
-                "one axis can be",
+                f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, but "
+                "only one axis can be",
                 help=f"{name or 'seed'}.rechunk({{{cut[0]}: -1}}) is not cut along axis {cut[0]}",
             )
         if cut:
@@ -93,8 +93,8 @@ def _axes(given: Given) -> dict[str, int]:
     lengths = {given[name].shape[axis] for name, axis in axes.items()}
     if len(lengths) > 1:
         raise UsageError(
-            f"arrays are cut along axes of {' and '.join(map(str, sorted(lengths)))} entries: one "
-            "axis can be cut",
+            f"arrays are cut along axes of {' and '.join(map(str, sorted(lengths)))} entries: "
+            "only one axis can be cut",
             help="rechunk(-1) makes one chunk of an array",
         )
     return axes

@@ -72,7 +72,7 @@ class Cluster(Here):
             distributed = import_module("distributed")
         except ModuleNotFoundError:
             raise UsageError(
-                "--on wants Dask, which is not installed", help="pip install 'gradcli[dask]'"
+                "--on needs Dask, which is not installed", help="pip install 'gradcli[dask]'"
             ) from None
         self.address = address
         how: dict[str, Any] = {"address": address}
