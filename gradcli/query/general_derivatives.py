@@ -9,7 +9,7 @@ query, its functions are differentiated, or else the last name that it binds.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,7 +30,7 @@ from gradcli.language.tree import Assertion, Binding, Definition, Query, Several
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import answer, locate, record_of
+from gradcli.query.evaluate import Script, answer, locate, record_of
 from gradcli.query.free_variables import (
     Point,
     SampledPoints,
@@ -276,35 +276,33 @@ _ENOUGH = 3  # of these points, how many need a finite value
 _LISTED = 20  # names listed in a help
 
 
-def derivatives(
-    program: Program, parsed: Iterable[Statement | GradcliError], asked: Options, id: Any = None
-) -> Iterator[DerivativeRecord]:
+def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
     """Yield a record for each query among the statements of a program, and for each error."""
+    program, found = script.opened, False
     said: list[Binding | Definition] = []
-    found = False
 
     def derive(query: Query, said: Statement, names: Path | None) -> DerivativeRecord:
         if asked.related is None:
-            return derivative(program, query, said, names, asked, id)
-        record: DerivativeRecord = asked.related(program, query, asked, id)
+            return derivative(program, query, said, names, asked)
+        record: DerivativeRecord = asked.related(program, query, asked)
         return record
 
     lower = partial(lower_freely, program, listed=asked.wrt or (), can_list=True)
-    for statement in parsed:
+    for statement in script.statements():
         record = None
         if isinstance(statement, Query):
             body, by = statement.expression.derived or (statement, [])
             is_asked = asked.wrt is None or set(asked.wrt) == set(by)
             if by and is_asked and asked.order == 1 and asked.related is None:  # d/dx x^2
                 once = replace(asked, order=len(by))
-                record = derivative(program, body, body, tuple(dict.fromkeys(by)), once, id)
+                record = derivative(program, body, body, tuple(dict.fromkeys(by)), once)
             else:
                 record = derive(statement, statement, asked.wrt)
         elif not isinstance(statement, Assertion):
             several = statement.bindings if isinstance(statement, Several) else [statement]
             said += [part for part in several if isinstance(part, (Binding, Definition))]
             record = answer(
-                DerivativeRecord, lambda *_: None, program, statement, asked, lower=lower, id=id
+                DerivativeRecord, lambda *_: None, program, statement, asked, lower=lower
             )
         if record is not None:
             found = True
@@ -332,13 +330,12 @@ def derivative(
     said: Statement,
     names: Path | None,
     asked: Options,
-    id: Any = None,
 ) -> DerivativeRecord:
     """Return the derivatives of one expression and the verdict on them, or the error.
 
     said  the function or the binding that the query stands for, or else the query itself
     """
-    record = record_of(DerivativeRecord, said, id, order=asked.order)
+    record = record_of(DerivativeRecord, said, order=asked.order)
     try:
         with in_one_statement(program.scope):
             _differentiate(program, query, said, names, asked, record)

@@ -180,7 +180,7 @@ def differentiate(
         listed = (*(names_given("names", names, words(expression)) or ()), *(options.wrt or ()))
         options = replace(options, wrt=listed or None, related=related_of(implicit, of))
         script = with_equations(script, options.related)
-        found = [*derivatives(script.opened, script.statements(), options)]
+        found = [*derivatives(script, options)]
         yield from found
         refuse_absent(options.wrt, found)
 

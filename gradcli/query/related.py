@@ -55,11 +55,9 @@ class Implicit:
 
     dependent: str
 
-    def __call__(
-        self, program: Program, statement: Query, asked: Options, id: object
-    ) -> DerivativeRecord:
+    def __call__(self, program: Program, statement: Query, asked: Options) -> DerivativeRecord:
         y = self.dependent
-        record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
+        record = record_of(DerivativeRecord, statement, order=asked.order, dependent=y)
         record.depending = (y,)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
@@ -191,11 +189,9 @@ class Rates:
     by: str
     dependent: str | None = None
 
-    def __call__(
-        self, program: Program, statement: Query, asked: Options, id: object
-    ) -> DerivativeRecord:
+    def __call__(self, program: Program, statement: Query, asked: Options) -> DerivativeRecord:
         t, y = self.by, self.dependent
-        record = record_of(DerivativeRecord, statement, id, names=(t,), dependent=y or "")
+        record = record_of(DerivativeRecord, statement, names=(t,), dependent=y or "")
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             if asked.order > 1:

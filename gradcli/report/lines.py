@@ -325,8 +325,3 @@ def latex_document(expr: str, equations: Sequence[str]) -> str:
     comment = latex_comment("\n".join(text_lines(expr, keepends=False)))
     body = " \\\\\n".join(equations)
     return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
-
-
-def latex_in_notebook(equations: Sequence[str]) -> str:
-    """Equations as notebooks show them."""
-    return "$\\displaystyle \\begin{aligned} " + " \\\\ ".join(equations) + " \\end{aligned}$"

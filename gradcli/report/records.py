@@ -25,7 +25,6 @@ from gradcli.report.lines import (
     html_of,
     labelled_line,
     latex_document,
-    latex_in_notebook,
     notes,
     with_deviations,
 )
@@ -308,7 +307,8 @@ class Answer(Data):
 
     def _repr_latex_(self) -> str:
         """Return the formulas for notebooks."""
-        return latex_in_notebook(self.equations())
+        rows = " \\\\ ".join(self.equations())
+        return f"$\\displaystyle \\begin{{aligned}} {rows} \\end{{aligned}}$"
 
     def _repr_html_(self) -> str:
         """Return the lines for notebooks."""

@@ -76,12 +76,6 @@ _OF_PLOTS = {
 }  # fmt: skip
 
 
-def plot_format(request: PlotRequest) -> str:
-    """Return the form of plots. Raises UsageError."""
-    kind = kind_by_suffix(request.out, _OF_PLOTS, "--format", request.output_format)
-    return kind if kind in ("csv", "json", "jsonl") else "text"
-
-
 _LOWEST, _HIGHEST = 16, 40  # fewest and most rows of a chart
 _USUAL = 24  # rows of a chart where no terminal tells its height
 _PROMPT = 2  # rows of the shell's prompt
@@ -107,7 +101,8 @@ def bound(request: BoundRequest) -> int:
 
 def plot(request: PlotRequest) -> int:
     """Plot everything that was asked for."""
-    request = request.but(output_format=plot_format(request))
+    kind = kind_by_suffix(request.out, _OF_PLOTS, "--format", request.output_format)
+    request = request.but(output_format=kind if kind in ("csv", "json", "jsonl") else "text")
     options = options_of(request, "plot")
     if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist
