@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from gradcli.errors import GradcliError, text_lines
+from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.sweep import backward
@@ -25,6 +25,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import add, div, mul, neg, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.spec import Carrier, Op
+from gradcli.texts import text_lines
 
 Arrays = Mapping[str, Any]
 

@@ -44,7 +44,7 @@ from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
-from gradcli.storage.digests import content
+from gradcli.storage import content_key
 
 if TYPE_CHECKING:
     from gradcli.reference.fields.identity import Decision
@@ -554,7 +554,7 @@ def decision(judge: Judge, claim: Given) -> Decision:
     order = definition_order(judge.root, [claim.formula, *([] if wrt is None else [wrt])])
     shapes = {node: node.shape for node in order if node.is_leaf and node.kind == "float"}
     places, lines = lines_of(order, {**leaves, **shapes})
-    weights = places.get(seed) if isinstance(seed, Expr) else content(np.asarray(seed, float))
+    weights = places.get(seed) if isinstance(seed, Expr) else content_key(np.asarray(seed, float))
     nodes = judge.root, claim.formula, wrt
     key = (*lines, *map(places.get, nodes), weights, judge.precision)
     if key not in _decisions:

@@ -150,7 +150,7 @@ class Request(Fixed):
         """
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
-            from gradcli.files.option_table import typed_value, values_of
+            from gradcli.options import typed_value, values_of
 
             said: dict[str, Any] = {
                 name: tuple(value)

@@ -21,7 +21,6 @@ from gradcli.errors import (
     TypeMismatchError,
     UnknownNameError,
     did_you_mean,
-    suggestion,
 )
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
@@ -45,7 +44,7 @@ from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expand_call
-from gradcli.spelling import words
+from gradcli.texts import suggestion, words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 

@@ -22,7 +22,7 @@ from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
-from gradcli.query.warnings import text_of
+from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
 from gradcli.report.records import box_text

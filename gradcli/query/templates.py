@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError, Source, text_lines
+from gradcli.errors import EvaluationError, GradcliError, Source
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself, useful_nodes
@@ -35,9 +35,10 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic
+from gradcli.options import LONG, Options
 from gradcli.plans.assembly import Writer
-from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
+from gradcli.texts import text_lines
 
 # -- Numbers that names of a query stand for ------------------------------------------------------
 
