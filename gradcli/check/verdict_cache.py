@@ -17,7 +17,7 @@ from typing import Any
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage import VERDICTS, content_key, digest_of, versions
 
 
@@ -87,13 +87,11 @@ def steps(key: Callable[[], Any], make: Callable[[], Any]) -> Any:
 
 def recall(key: str) -> Check | None:
     """Return the verdict of a key, if it is remembered and can be read."""
-    import msgspec
-
     content = VERDICTS.read(key)
     if content is None:
         return None
     with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return msgspec.convert(json.loads(content), Check)
+        return check_of(json.loads(content))
     return None
 
 

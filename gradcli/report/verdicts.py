@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from gradcli.report.data import Data
 from gradcli.report.lines import entry_text
@@ -409,3 +410,13 @@ class Check(Data):
     def worst(self) -> Verdict:
         """The gravest of the cross-check and the claims."""
         return max([self.verdict, *(claim.verdict for claim in self.claims)])
+
+
+def check_of(data: Any) -> Check:
+    """Return a verdict from its stored data.
+
+    Raises ValueError for data that are no verdict.
+    """
+    import msgspec
+
+    return msgspec.convert(data, Check)
