@@ -352,12 +352,12 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         if options.over:
             from gradcli.query.over import hold_over
 
-            record.check = hold_over(scope, lowered, wrt, claims, options.over, options.timeout)
+            record.check = hold_over(scope, lowered, wrt, claims, options)
         if record.check is None:
             from gradcli.check.crosscheck import cross_check
 
             record.check = cross_check(
-                scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
+                scope, root, wrt, record, options, claims, seed, excused
             )  # fmt: skip
     if options.observer is not None:
         options.observer(program, lowered, wrt, record, options)
@@ -489,15 +489,14 @@ def _assert(program: Program, lowered: Lowered, record: Record, options: Options
         record.warnings.append(
             "standard deviations have no part in an assert: it is about the values"
         )
-    from gradcli.check.asserts import Deciding, compare_relations, decide_assert, decide_over
+    from gradcli.check.asserts import compare_relations, decide_assert, decide_over
 
     if lowered.ranges:
-        relations, check = decide_over(scope, lowered, options.check, options.timeout)
+        relations, check = decide_over(scope, lowered, options)
         record.check = check if options.check else None
         record.take_outcome(relations)
         return
     relations = compare_relations(scope, lowered)
     if options.decide_asserts and options.check:
-        how = Deciding(options.timeout, options.remembering, options.everywhere, options.convention)
-        record.check = decide_assert(scope, lowered, relations, record, how)
+        record.check = decide_assert(scope, lowered, relations, record, options)
     record.take_outcome(relations)

@@ -22,6 +22,7 @@ from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
+from gradcli.options import Options
 from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
@@ -62,14 +63,13 @@ def hold_over(
     lowered: Lowered,
     wrt: Mapping[str, Expr],
     claims: Sequence[Given],
-    over: Mapping[str, Ends],
-    timeout: float | None = None,
+    options: Options,
 ) -> Check | None:
     """Judge a query's claims over a box, or without claims the derivatives of the engine's rules.
 
     Returns None for a query that has nothing to do with the box.
     """
-    root = lowered.value
+    root, over = lowered.value, options.over
     leaves = {scope.names[name]: ends for name, ends in over.items()}
     if not any(node in leaves for node in definition_order(root)) or root.kind != "float":
         return None
@@ -89,7 +89,7 @@ def hold_over(
     region = Region(everything, scope.values, scope.precision)
     subjects = Subjects(scope, total, everything, over, region)
     check = Check(Verdict.SKIPPED, over=dict(over))
-    with deadline(timeout):
+    with deadline(options.timeout):
         for claim in claims:
             said = claim.formula
             if said is None:  # a number, claimed at every point
