@@ -294,7 +294,7 @@ def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
     reported.
     """
     is_case = isinstance(statement, Asked | GradcliError)
-    return not is_case and record.error is not None and record.error.error.follows is not None
+    return not is_case and record.error is not None and record.error.follows is not None
 
 
 def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:

@@ -268,7 +268,7 @@ class SampledPoints:
             values.update(before)
         record.point = {name: np.float64(number) for name, number in point.items()}
         if record.error is not None:
-            _note_numbers(record.error.error, point)
+            _note_numbers(record.error, point)
         return record
 
     def _run(self, lowered: Lowered, options: Options) -> Record:

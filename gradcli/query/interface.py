@@ -252,7 +252,7 @@ def _answers(
         script.opened.scope.needed = True
         for record in answer(script, options):
             if record.error is not None:
-                raise record.error.error
+                raise record.error
             answers.append(record)
     except GradcliError as error:
         raise given.in_words_of_api(error, usual, _by_name) from error.__cause__

@@ -368,7 +368,7 @@ def cross_check(
         _points(columns, record)[:_POINTS]
     )
     if found is not None and found.error is not None:
-        raise found.error.error
+        raise found.error
     if found is None:
         record.notes.append(
             "the cross-check has no point: none that was tried has a value and a derivative"

@@ -127,7 +127,7 @@ class Implicit:
                 found = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
                 assert found is not None
                 if found.error is not None:
-                    raise found.error.error
+                    raise found.error
                 assert found.grad is not None
                 record.grad[x] = found.grad[factor]
                 for formulas, said in (
@@ -359,7 +359,7 @@ class _Formulas:
         plain = replace(self.asked, wrt=(self.factor,), order=1, related=None, observer=None)
         found = derivative(self.program, query, query, plain.wrt, plain)
         if found.error is not None:
-            raise found.error.error
+            raise found.error
         formula = found.formulas[found.names]
         self.record.formulas[path] = formula
         _take(self.record, found, ",".join(path), self.factor)

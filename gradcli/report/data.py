@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gradcli.errors import GradcliError
 from gradcli.inert import clip_text, json_text, printable, well_formed
 
 _SMALL, _PART, _WHOLE = (
@@ -53,6 +54,12 @@ def plain(value: Any) -> Any:
         )
     if isinstance(value, Data):
         return value.to_dict()
+    if isinstance(value, GradcliError):
+        line, column, end = value.place() or (None, None, None)
+        return plain({
+            "code": value.code, "message": value.message, "line": line, "column": column, "end_column": end,
+            "help": value.help,
+        })  # fmt: skip
     return _numbers(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 

@@ -171,26 +171,6 @@ class Uncertainty(Data):
 
 
 @dataclass(eq=False, repr=False)
-class Failure(Data):
-    """Why a record has no result; ``error`` renders itself with carets."""
-
-    JSON = "code message line column end_column help"
-
-    code: str
-    message: str
-    line: int | None
-    column: int | None
-    end_column: int | None
-    help: str | None
-    error: GradcliError
-
-    @classmethod
-    def of(cls, error: GradcliError) -> Failure:
-        line, column, end = error.place() or (None, None, None)
-        return cls(error.code, error.message, line, column, end, error.help, error)
-
-
-@dataclass(eq=False, repr=False)
 class Answer(Data):
     """Answer to one case.
 
@@ -213,7 +193,7 @@ class Answer(Data):
     check: Check | None = None
     points: int = 0  # the number of points that the case was checked at
     warnings: list[str] = field(default_factory=list)
-    error: Failure | None = None
+    error: GradcliError | None = None  # why there is no result
     meta: dict[str, Any] | None = None  # other members of a JSON Lines record, which are passed on
     # A digest of the claims etc. that identify the case together with its text.
     given: str | None = None
@@ -235,7 +215,7 @@ class Answer(Data):
 
     def fail(self, error: GradcliError) -> Self:
         """Return the answer with an error in place of its result."""
-        self.error = Failure.of(error)
+        self.error = error
         for each in fields(self):
             if each.name in self.RESULT.split():
                 setattr(
@@ -251,8 +231,8 @@ class Answer(Data):
         The error of a whole record says which record it is.
         """
         assert self.error is not None
-        text = self.error.error.render()
-        if self.error.error.source is None and self.record_line:
+        text = self.error.render()
+        if self.error.source is None and self.record_line:
             head, *rest = text.split("\n")
             place = f" --> {printable(self.file or '<stdin>')}:{self.line}"
             text = "\n".join([head, place, *rest])

@@ -178,7 +178,7 @@ class Results:
             self.meet(
                 FOUND
                 if counted.record.error is None or counted.status != ERROR
-                else code_of(counted.record.error.error)
+                else code_of(counted.record.error)
             )
         return counted
 

@@ -179,15 +179,11 @@ class Explanations(Evaluation):
         For an expression whose names have no values, yield its derivation if that is asked for.
         """
         for record in super().answers():
-            error = None if record.error is None else record.error.error
-            if self.free and record.explanation is None and isinstance(error, MissingValueError):
+            error, found = record.error, record.explanation
+            if self.free and found is None and isinstance(error, MissingValueError):
                 yield from self._derive_steps()
                 return
-            yield (
-                record.explanation
-                if error is None and record.explanation is not None
-                else ShownExplanation(record)
-            )
+            yield found if error is None and found is not None else ShownExplanation(record)
 
     def _derive_steps(self) -> Iterator[ShownExplanation]:
         """Yield derivations for all values of the names, like the formulas of `gradcli diff`."""
