@@ -231,16 +231,10 @@ def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
     for group in groups.split():
         for line in _EXCLUSIVE.get(group, "").replace(";", "\n").strip().split("\n"):
             ones, _, others = line.partition("|")
-            for first, one in ((word, typed(word)) for word in ones.split()):
-                other = next(
-                    (
-                        other
-                        for word in others.split()
-                        if one and word != first and (other := typed(word))
-                    ),
-                    None,
-                )
-                if other is not None:
-                    raise UsageError(
-                        f"{one} and {other} exclude each other", help="leave one of them out"
-                    )
+            for first in ones.split():
+                one = typed(first)
+                for word in others.split() if one else ():
+                    if word != first and (other := typed(word)):
+                        raise UsageError(
+                            f"{one} and {other} exclude each other", help="leave one of them out"
+                        )

@@ -21,7 +21,7 @@ from gradcli.exports.subject import Parameter, Subject
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Graph, reachable
-from gradcli.graph.transforms import ones_like, vjp
+from gradcli.graph.sweep import ones_like, vjp
 from gradcli.ops import registry
 from gradcli.options import Options
 from gradcli.query.evaluate import Script

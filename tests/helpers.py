@@ -15,9 +15,8 @@ from _pytest.mark import ParameterSet
 
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
-from gradcli.graph.transforms import reachable
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement

@@ -32,10 +32,9 @@ from gradcli.check.verdict_cache import lines_of
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
-from gradcli.graph import transforms
 from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.sweep import ones_like, vjp
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, div, mul
 from gradcli.ops.extended import WIDER
@@ -390,9 +389,9 @@ class _Formula:
             truth = judge.root
             if of != "value":  # the engine's gradient as an expression
                 ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
-                seed = transforms.ones_like(truth) if ones else judge.seed_leaf
+                seed = ones_like(truth) if ones else judge.seed_leaf
                 assert seed is not None
-                (truth,) = transforms.vjp(truth, [judge.wrt[of]], seed)
+                (truth,) = vjp(truth, [judge.wrt[of]], seed)
             same = self.formula.shape == truth.shape
             said = self.formula if same else broadcast_to(self.formula, shape=truth.shape)
             difference = said - truth

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.transforms import Derivation
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage import VERDICTS, content_key, digest_of, versions

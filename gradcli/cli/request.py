@@ -159,7 +159,7 @@ class Request(Fixed):
                     cls.values_of(name) or values_of(f"{command}.{name}"), value, cls.word_of(name)
                 )
                 for name, value in given.items()
-                if value is not None
+                if value is not None and value != getattr(cls, name)
             }
             if "wrt" in said:
                 said["wrt"] = ",".join(said["wrt"])

@@ -24,6 +24,7 @@ from gradcli.errors import (
 )
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
+from gradcli.graph.sweep import ones_like
 from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
@@ -65,7 +66,7 @@ def differentiate_primes(result: Expr, parameter: Expr, primes: int) -> Expr:
             raise ShapeError(
                 "f' needs a function that works entry by entry", help="write jacobian(f(x), x)"
             )
-        result = transforms.derive("vjp", result, parameter, transforms.ones_like(result))
+        result = transforms.derive("vjp", result, parameter, ones_like(result))
     return result
 
 

@@ -18,8 +18,7 @@ from gradcli.errors import (
     TypeMismatchError,
     UsageError,
 )
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order
 from gradcli.language.run import Lowered, Program
 from gradcli.options import Options
 from gradcli.query.evaluate import Script, answers

@@ -20,9 +20,17 @@ from gradcli.errors import (
 from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import contributions, grad_nodes, scale, sweep, useful_nodes, varied_nodes
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.sweep import (
+    contributions,
+    grad_nodes,
+    ones_like,
+    scale,
+    sweep,
+    useful_nodes,
+    varied_nodes,
+    vjp,
+)
 from gradcli.language.run import Program
 from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.calling.inputs import numpy_dtype
@@ -131,9 +139,7 @@ def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> 
 
     The seed is ones, if there is no other.
     """
-    found = transforms.vjp(
-        root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed
-    )
+    found = vjp(root, list(wrt.values()), ones_like(root) if seed is None else seed)
     return dict(zip(wrt, found, strict=True))
 
 
@@ -157,7 +163,7 @@ def hvp(
     scope = program.scope
     tangents = _tangents(program, root, options, record)
     moving = list(tangents)
-    slopes = transforms.vjp(root, moving, transforms.ones_like(root))
+    slopes = vjp(root, moving, ones_like(root))
     along = scope.graph.constant(0.0)
     for x, slope in zip(moving, slopes, strict=True):
         along = along + sum_(slope * tangents[x])

@@ -14,8 +14,8 @@ import numpy as np
 
 from gradcli.errors import ShapeError, Source
 from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order, grad
+from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.sweep import grad
 from gradcli.language.run import Lowered
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression

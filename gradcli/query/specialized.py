@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import ones_like, vjp
+from gradcli.graph.sweep import ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Query, Statement

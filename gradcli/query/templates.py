@@ -23,8 +23,7 @@ import numpy as np
 from gradcli.errors import EvaluationError, GradcliError, Source
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, itself, useful_nodes
-from gradcli.graph.transforms import ones_like, zeros_like
+from gradcli.graph.sweep import backward, itself, ones_like, useful_nodes, zeros_like
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
