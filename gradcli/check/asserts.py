@@ -26,7 +26,7 @@ from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.tape import reference_at
 from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
 
 # -- The relations of an assert between computed floats, entry by entry ---------------------------
 
@@ -190,7 +190,7 @@ def _relation(
         said = np.broadcast_to(told.right, left.shape)
         given = Given("value", None, said, rounding or 0.0, told.within)
     else:  # the numbers alone decide
-        verdict = Verdict.AGREE if told.holds else Verdict.MISMATCH
+        verdict = OF_HOLDING[told.holds]
         return Check(verdict, claims=[_claim(told, verdict)])
     shown = Record(record.expr, value=told.left, grad={}, seed=np.ones(sides.left.shape)[()])
     check = cross_check(scope, sides.left, {}, shown, options, [given])
@@ -220,8 +220,7 @@ def decide_over(scope: Scope, lowered: Lowered, options: Options) -> tuple[list[
         relations = [
             _relation_over(scope, lowered, sides, options.check) for sides in lowered.relations
         ]
-    words = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
-    claims = [_claim(told, words[told.holds], told.open_box or None) for told in relations]
+    claims = [_claim(told, OF_HOLDING[told.holds], told.open_box or None) for told in relations]
     return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
 
@@ -308,7 +307,7 @@ _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
 
 def _order(scope: Scope, sides: Sides, told: Asserted, options: Options) -> Claim:
     """Return the verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two computed sides."""
-    claim = _claim(told, Verdict.AGREE if told.holds else Verdict.MISMATCH)
+    claim = _claim(told, OF_HOLDING[told.holds])
     if sides.left.kind != "float" or sides.right.kind != "float":
         return claim  # booleans have no margin
     low, high = (

@@ -9,7 +9,7 @@ import ast
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError, UnknownNameError, UsageError, did_you_mean, one_of
-from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
 from gradcli.functions.checking import Question, names_to_differentiate
@@ -131,19 +130,14 @@ def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
     return [f"{name}={text_of(value)}" for name, value in arguments.items()]
 
 
-def function_options(
-    options: Options, setting: FunctionSetting, flags: Collection[str] = ()
-) -> Options:
-    """Return the options of a function.
-
-    They are the given ones, replaced by the function's own settings where no flag is given.
-    """
-    said: dict[str, Any] = {
+def function_options(options: Options, said: Any) -> Options:
+    """Return the options of a function: the given ones, replaced by what is said of it alone."""
+    own: dict[str, Any] = {
         name.removeprefix("random_"): value
         for name in ("rtol", "atol", "timeout", "random_state")
-        if (value := getattr(setting, name)) is not None and name not in flags
+        if (value := getattr(said, name)) is not None
     }
-    return replace(options, wrt=names_of(setting.wrt), **said)
+    return replace(options, wrt=names_of(said.wrt), **own)
 
 
 def arguments_of(

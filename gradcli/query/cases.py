@@ -88,10 +88,6 @@ def outcome_of(
 
 def details_of(record: Record, check: Check) -> list[str]:
     """Lines that explain a verdict, gravest first."""
-    parts: dict[str, VariableCheck] = {
-        **check.variables,
-        **({} if check.value is None else {"value": check.value}),
-    }
     lines = [
         (claim.verdict, _claim_line(claim))
         for claim in check.claims
@@ -99,7 +95,7 @@ def details_of(record: Record, check: Check) -> list[str]:
     ]
     lines += [
         (part.verdict, _variable_line(name, part))
-        for name, part in parts.items()
+        for name, part in check.named_parts.items()
         if part.verdict > Verdict.AGREE
     ]
     if not lines and check.reason:
@@ -135,7 +131,7 @@ def _claim_line(claim: Claim) -> str:
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
-    what = {"value": "the value", "jvp": "the JVP"}.get(name, f"d/d{name}")
+    what = {"the value": name, "jvp": "the JVP"}.get(name, f"d/d{name}")
     both = (
         _both(part.worst, "computed")
         if part.worst is not None and part.verdict is Verdict.MISMATCH

@@ -482,13 +482,11 @@ def _assert(program: Program, lowered: Lowered, record: Record, options: Options
     Its relations are compared in floats, entry by entry, and by the reference.
     """
     scope = program.scope
-    if scope.deviations and any(
-        leaf in scope.deviations
-        for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])
-    ):
-        record.warnings.append(
-            "standard deviations have no part in an assert: it is about the values"
-        )
+    if scope.deviations:
+        from gradcli.query.uncertainty import left_out
+
+        sides = [side for relation in lowered.relations for side in relation[1:]]
+        record.warnings += left_out(scope, sides, "an assert: it is about the values")
     from gradcli.check.asserts import compare_relations, decide_assert, decide_over
 
     if lowered.ranges:

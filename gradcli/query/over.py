@@ -27,7 +27,7 @@ from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
 from gradcli.report.records import box_text
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function, Place
 
 _APART = 1e-9  # relative difference that floats of one derivative may have, and a wrong one exceeds
-_VERDICTS = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 
 
 def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
@@ -156,7 +155,7 @@ class Subjects:
             at = {name: point[i] for name, i in moving.items()}
             worst = Worst((), self._at(left, point), self._at(right, point), at)
         if box is None or found.holds is not None:
-            return _VERDICTS[found.holds], worst, found.reason
+            return OF_HOLDING[found.holds], worst, found.reason
         equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
         open_ = box_text({name: box[i] for name, i in moving.items()})
         reasons = [f"{equal}open for {open_}", *filter(None, [found.reason])]

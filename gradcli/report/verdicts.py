@@ -46,6 +46,8 @@ class Verdict(StrEnum):
 
 
 _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
+# Of something said that holds, that does not, or of which that is not known.
+OF_HOLDING = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 
 
 @dataclass(eq=False, repr=False)
@@ -369,9 +371,13 @@ class Check(Data):
         self.claims += other.claims
 
     @property
+    def named_parts(self) -> dict[str, VariableCheck]:
+        """The verdicts on the gradients by their names, and on the value."""
+        return {**self.variables, **({} if self.value is None else {"the value": self.value})}
+
+    @property
     def parts(self) -> list[VariableCheck]:
-        """The verdicts on the value and on the gradients."""
-        return [*([] if self.value is None else [self.value]), *self.variables.values()]
+        return [*self.named_parts.values()]
 
     @property
     def advice(self) -> list[str]:
@@ -393,10 +399,9 @@ class Check(Data):
 
         It underflowed, cancelled, or is truly zero.
         """
-        parts = {**self.variables, **({} if self.value is None else {"the value": self.value})}
         return [
             name
-            for name, part in parts.items()
+            for name, part in self.named_parts.items()
             if part.digits == 0 and part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED)
         ]
 

@@ -325,11 +325,6 @@ class ListedFunctions(Work):
                 f"--functions is about the functions of the settings: {where}", help=example
             )
         self.listed, self.path = settings.functions or (), settings.path
-        self._flags = {
-            name
-            for name in ("rtol", "atol", "timeout", "random_state")
-            if getattr(request, name) is not None
-        }
         self.folder = here() if settings.path is None else settings.path.parent
         self.left: Sequence[int] = range(len(self.listed))  # numbers of the functions to decide
         if request.changed_since is not None:
@@ -363,7 +358,7 @@ class ListedFunctions(Work):
             case = FunctionCase(
                 asked,
                 self.limits,
-                function_options(options, setting, self._flags),
+                function_options(options, asked),
                 self.budget,
                 self.folder,
             )
