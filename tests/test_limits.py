@@ -109,8 +109,8 @@ def test_deep_and_long(evaluate_last, text, value, gradient):
 )
 def test_refused_soon(fails, text, code):
     failure, calls = counted(fails, text, x=2.0)
-    assert failure.code == code, failure.error.render()[:300]
-    length = len(failure.error.render())
+    assert failure.code == code, failure.render()[:300]
+    length = len(failure.render())
     assert length < 2000, "a long line is shown around the caret only"
     assert calls < FEW * (100 + len(text))
 
