@@ -69,7 +69,7 @@ class ListedCase:
             arguments = smallest or case.question.arguments
         except GradcliError as error:
             record.fail(error)
-        outcome = outcome_of(record, name, fail_on=options.fail_on)
+        outcome = outcome_of(record, name, options.fail_on)
         if arguments and outcome.bad:
             outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         return outcome

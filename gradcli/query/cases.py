@@ -33,7 +33,7 @@ from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
-from gradcli.options import FAIL_ON, Options
+from gradcli.options import Options
 from gradcli.query.evaluate import (
     fill_statement,
     join_records,
@@ -67,7 +67,7 @@ _MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
 def outcome_of(
-    record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON
+    record: Record, name: str, fail_on: tuple[str, ...], seconds: float = 0.0
 ) -> Outcome:
     """Return the outcome of a case: whether it passed, and the message if not."""
     if record.skip is not None:
@@ -501,7 +501,7 @@ class CheckedLines(RecordLines):
         for record in records_with_claims(program, parsed, given.expr, options, given.id):
             if result is None or record.mode != "assert":
                 result = record
-            if outcome_of(record, "", fail_on=options.fail_on).bad:
+            if outcome_of(record, "", options.fail_on).bad:
                 result = record
                 break
         result = result or self._without_query(given)
@@ -550,7 +550,7 @@ class Case:
         found: Outcome | None = None
         for record in self.records():
             record.xfail = None  # pytest handles expected failures itself
-            found = outcome_of(record, name, fail_on=self.options.fail_on)
+            found = outcome_of(record, name, self.options.fail_on)
             if found.bad:
                 break
         assert found is not None

@@ -51,7 +51,7 @@ def propagate(
     root: Expr,
     order: Sequence[Expr],
     record: Record,
-    given: Sequence[tuple[tuple[str, ...], Any]] = (),
+    given: Sequence[tuple[tuple[str, ...], Any]],
 ) -> Uncertainty | None:
     """Return the standard deviation of a query's value, or None if no name in it has one.
 

@@ -377,12 +377,12 @@ class Cases(Work):
         try:
             for record in self._records(piece, options):
                 seconds = time.perf_counter() - started
-                yield outcome_of(record, name_of(record), seconds, options.fail_on)
+                yield outcome_of(record, name_of(record), options.fail_on, seconds)
                 started = time.perf_counter()
         except Exception as error:  # an error in reading or naming a record
             seconds = time.perf_counter() - started
             record = _unreadable(as_gradcli_error(error), piece.path)
-            yield outcome_of(record, name_of(record), seconds, options.fail_on)
+            yield outcome_of(record, name_of(record), options.fail_on, seconds)
 
     def remarks(self) -> list[str]:
         options = replace(self.file_options.of(None), claims=self.claims)

@@ -211,7 +211,7 @@ class FunctionCase(AskedFunction):
                     for name in self.question.wrt
                 }
                 record.check = Check(Verdict.UNDETERMINED, open_, reason=REACHED)
-        outcome = outcome_of(record, name, time.perf_counter() - started, self.options.fail_on)
+        outcome = outcome_of(record, name, self.options.fail_on, time.perf_counter() - started)
         outcome.drawn = self._seed_of_draws()
         if smallest is not None:
             outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
@@ -351,7 +351,7 @@ class ListedFunctions(Work):
         if record.skip is None and self.budget.time_left == 0:
             left_undecided(record, self.budget.reason)
         if record.skip is not None or record.unreached:
-            yield outcome_of(record, setting.name, fail_on=options.fail_on)
+            yield outcome_of(record, setting.name, options.fail_on)
             return
         asked = _request_for(self.request, setting)
         try:
@@ -366,7 +366,7 @@ class ListedFunctions(Work):
             if outcome.file is None:  # its import failed
                 outcome.record.file = record.file
         except GradcliError as error:
-            outcome = outcome_of(record.fail(error), setting.name, fail_on=options.fail_on)
+            outcome = outcome_of(record.fail(error), setting.name, options.fail_on)
             outcome.repeat = repeating_command(asked, self.folder)
         yield outcome
 

@@ -186,7 +186,7 @@ def _of_death(piece: Piece, ending: str, fail_on: tuple[str, ...]) -> Outcome:
         record.id = given.get("id") if isinstance(given, dict) else None
     elif isinstance(piece, Part) and piece.path is not None:
         record.line = piece.lines.start or 1
-    return outcome_of(record, name_of(record), fail_on=fail_on)
+    return outcome_of(record, name_of(record), fail_on)
 
 
 def in_parallel(
