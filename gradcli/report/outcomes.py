@@ -120,10 +120,6 @@ class Outcome:
         return self.record.file
 
     @property
-    def line(self) -> int:
-        return self.record.line
-
-    @property
     def suite(self) -> str:
         return self.record.file or "<command line>"
 
