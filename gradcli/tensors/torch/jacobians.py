@@ -222,7 +222,7 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """Return the value of a scalar function, and v times its Hessian."""
+    """Return the value of a scalar function, and v times its Hessian, which is its Hessian times v."""
     with enable_grad():
         xs, result, _ = _run(func, inputs, create_graph, "vhp")
         y, vs = _scalar(result), _vectors(v, xs, "input", "vhp")
