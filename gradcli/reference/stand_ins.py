@@ -89,6 +89,7 @@ class StandIns:
         self.follows_errors = self.dtype is LONG_DOUBLE
         self.is_wide = WIDER and self.follows_errors
         self.made: dict[Any, Any] = {}  # values of nodes, with what their slopes are made of
+        self.loops: set[Op] = set()  # loops of IEEE arithmetic that the reference has confirmed
 
     @cached_property
     def random(self) -> np.random.Generator:
@@ -133,13 +134,16 @@ class StandIns:
         size = math.prod(shape)
         count = _SOME_OF_A_LOOP if self.is_wide or op.ulps <= 1 else _SOME_OF_A_FUNCTION
         # Evenly spaced, from the first entry to the last.
-        places = np.arange(count if size else 0) * (size - 1) // (count - 1)
+        places = np.arange(min(count, size)) * (size - 1) // (count - 1)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
-            if found.size == size and _are_near(
-                found.reshape(-1)[places], exact(some), _NEAR * float(np.finfo(self.dtype).eps)
+            near = _NEAR * float(np.finfo(self.dtype).eps)
+            if found.size == size and (
+                op in self.loops or _are_near(found.reshape(-1)[places], exact(some), near)
             ):
+                if op.ulps <= 1:
+                    self.loops.add(op)
                 return found
 
         def run(columns: Sequence[Any]) -> Any:

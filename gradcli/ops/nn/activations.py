@@ -31,7 +31,7 @@ from gradcli.ops.elementwise.logic import (
     where,
 )
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.extended import Entrywise
+from gradcli.ops.extended import LOGSUMEXP, Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
 from gradcli.ops.registry import (
@@ -107,7 +107,7 @@ logsumexp: Op = reduction(
     _logsumexp_vjp,
     saves="x out",
     ulps=4,
-    parts=_logsumexp_of_entries,
+    parts=_logsumexp_of_entries, extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
 )
