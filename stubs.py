@@ -288,7 +288,7 @@ def api_stub() -> list[str]:
         "from gradcli.ops.calling.prefixes import Dialect", "from gradcli.plans.backend import Backend",
         "from gradcli.query.interface import (",
         "    bound as bound, differentiate as differentiate, export as export, plot as plot,", ")",
-        "from gradcli.query.options import DType",
+        "from gradcli.options import DType",
         "from gradcli.report.results import GradientRecord, HessianRecord, HvpRecord, JacobianRecord, JvpRecord",
         "from gradcli.report.verdicts import Check",
     ]  # fmt: skip

@@ -12,9 +12,9 @@ def run() -> None:
     # at once.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
-        from gradcli.cli import interrupts
+        from gradcli.cli import endings
 
-        interrupts.take_over()
+        endings.take_over()
     except KeyboardInterrupt:
         os.write(2, b"interrupted\n")
         os._exit(130)

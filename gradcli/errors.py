@@ -20,7 +20,7 @@ The tree (each class has a stable ``code`` that scripts may match)::
     ├── UsageError               usage                  options that contradict each other
     │   └── InputTypeError                              the same of Python's arguments; a TypeError
     └── InternalError            internal               an exception that nobody foresaw: a bug, or
-                                                        no memory (containment.py)
+                                                        no memory
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest
 span; ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
@@ -28,12 +28,14 @@ span; ``help`` says what to type. Text is made of it in one place, `GradcliError
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from gradcli.inert import display_width, inert_lines, printable
+from gradcli.texts import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,20 +101,6 @@ class Source:
 def first_line(error: BaseException) -> str:
     """Return what a library's error says, in one line: its name, if it says nothing."""
     return (str(error) or type(error).__name__).partition("\n")[0]
-
-
-def text_lines(text: str, *, keepends: bool = True) -> list[str]:
-    r"""Return the lines of a text, each with its end.
-
-    A line ends at ``\n`` (or ``\r\n``) and nowhere else, as in a file.
-
-    `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text:
-    the rest of a comment after them would be run.
-    """
-    lines = text.split("\n")
-    last = lines.pop()
-    found = [line + "\n" for line in lines] + ([last] if last else [])
-    return found if keepends else [line.rstrip("\r\n") for line in found]
 
 
 class Label(NamedTuple):
@@ -346,6 +334,61 @@ class InternalError(GradcliError):
     code = "internal"
 
 
+# -- Unforeseen errors, as errors of the record in which they came up: they harm nothing else ------
+
+
+# Environment variable that shows the traceback of an unforeseen error.
+TRACEBACK = "GRADCLI_TRACEBACK"
+_REPORT = (
+    f"this is a bug in gradcli: please report it with the input, and with what {TRACEBACK}=1 adds"
+)
+_MEMORY = (
+    "the machine has no more of it; a limit (--limit memory=1G) refuses what is too large "
+    "before it is begun"
+)
+
+
+def as_gradcli_error(error: Exception) -> GradcliError:
+    """Return an exception as an error that a record can have.
+
+    A GradcliError stays as it is. Anything else becomes an InternalError with its place in gradcli.
+
+    Raises the exception itself where its traceback is asked for by ``GRADCLI_TRACEBACK``.
+    """
+    if isinstance(error, GradcliError):
+        return error
+    if os.environ.get(TRACEBACK):
+        raise error
+    said = (
+        "out of memory"
+        if isinstance(error, MemoryError)
+        else f"{type(error).__name__}: {error}".rstrip(": ")
+    )
+    found = InternalError(
+        f"{said} (in {_place(error)})", help=_MEMORY if isinstance(error, MemoryError) else _REPORT
+    )
+    found.__cause__ = error
+    return found
+
+
+def _place(error: Exception) -> str:
+    """Return the last place in gradcli that an exception came through."""
+    from pathlib import Path
+    from traceback import extract_tb
+
+    home = Path(__file__).parent
+    places = [
+        place for place in extract_tb(error.__traceback__) if home in Path(place.filename).parents
+    ]
+    if not places:
+        return "outside of gradcli"
+    last = places[-1]
+    return f"{Path(last.filename).relative_to(home.parent).as_posix()}:{last.lineno}, {last.name}"
+
+
+# -- Words that are not among the known ones ------------------------------------------------------
+
+
 def one_of(
     what: str, word: Any, allowed: Iterable[str], kind: type[GradcliError] = UsageError
 ) -> str:
@@ -362,13 +405,6 @@ def one_of(
         f"{what} must be one of {', '.join(choices)}, not {said}",
         help=did_you_mean(word, choices) if is_text else None,
     )
-
-
-def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
-    """Return the one candidate close enough to be a likely spelling of word, else None."""
-    from gradcli.spelling import closest
-
-    return closest(word, candidates, cutoff)
 
 
 def did_you_mean(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.inert import latex_text, xml_text
-from gradcli.spelling import words
+from gradcli.texts import words
 
 _LARGEST = 100  # most entries of an array that is written out
 

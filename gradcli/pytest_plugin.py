@@ -21,8 +21,8 @@ import pytest
 if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
     from gradcli.functions.listed import ListedCase
+    from gradcli.options import Options
     from gradcli.query.cases import Case
-    from gradcli.query.options import Options
     from gradcli.report.outcomes import Outcome
 
     Marks = tuple[str | None, str | None]  # reasons to skip a case, and to expect its failure
@@ -134,10 +134,10 @@ class CheckedFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
+        from gradcli.files.settings import checking_options
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
-        from gradcli.query.options import checking_options
-        from gradcli.storage.whole_files import path_text
+        from gradcli.storage import path_text
 
         titles, met = Counter[str](), Counter[Any]()
         try:
@@ -206,13 +206,12 @@ class RecordFile(CheckedFile):
     """JSON Lines records."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
-        from gradcli.containment import as_gradcli_error
+        from gradcli.errors import as_gradcli_error
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, CheckedLines
-        from gradcli.query.names import UsedNames
-        from gradcli.query.programs import Programs
+        from gradcli.query.programs import Programs, UsedNames
         from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 

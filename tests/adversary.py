@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb
 from helpers import lowered
 
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ball import Ball, of_mpmath
 from gradcli.reference.balls import Balls

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.cli.exit_codes import run_guarded
-from gradcli.cli.main import app
+from gradcli.cli.main import app, run_guarded
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
+from gradcli.options import Options
 from gradcli.query.evaluate import run_statement
-from gradcli.query.options import Options
 from gradcli.report.records import Record
 
 COMMAND = [sys.executable, "-m", "gradcli"]

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from gradcli.errors import GradcliError, text_lines
+from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
-from gradcli.graph.transforms import reachable
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
@@ -25,6 +24,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import add, div, mul, neg, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.spec import Carrier, Op
+from gradcli.texts import text_lines
 
 Arrays = Mapping[str, Any]
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcli.cli.exit_codes import run_guarded
-from gradcli.cli.main import app
+from gradcli.cli.main import app, run_guarded
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradcli.files.settings import read
+from gradcli.files.settings import checking_options, read
 from gradcli.functions.listed import ListedCase
-from gradcli.query.options import checking_options
 
 FUNCTIONS = """
 import os, signal, subprocess, sys, time

@@ -21,10 +21,10 @@ from gradcli.errors import Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT
+from gradcli.options import LONG, Options
 from gradcli.query import templates
 from gradcli.query.evaluate import Script, records
-from gradcli.query.names import UsedNames
-from gradcli.query.options import LONG, Options
+from gradcli.query.programs import UsedNames
 from gradcli.query.templates import CompilationCache, pieces
 
 BARE = Options(check=False, formula=False)

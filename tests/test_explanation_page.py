@@ -21,7 +21,7 @@ from gradcli import ExplainedGradient, ExplainedNode, Explanation, Record, Shown
 from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.inputs import Inputs
 from gradcli.errors import Source
-from gradcli.query.options import Options
+from gradcli.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.explanation import Path as Route
 from gradcli.report.lines import text_of

@@ -10,11 +10,10 @@ import pytest
 import gradcli
 from gradcli import Record, Verdict
 from gradcli.check.crosscheck import cross_check
-from gradcli.files.jsonl import ClaimInput
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
+from gradcli.options import ClaimInput, Options
 from gradcli.query.evaluate import run_statement
-from gradcli.query.options import Options
 from gradcli.reference import long_double
 from gradcli.reference.stand_ins import StandIns
 

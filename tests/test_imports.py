@@ -17,7 +17,7 @@ from recorded import LISTS
 
 import gradcli
 from gradcli import __main__
-from gradcli.cli import interrupts, main
+from gradcli.cli import endings, main
 
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = (
@@ -32,36 +32,35 @@ OUTSIDE = (
     "ml_dtypes",
 )
 BELOW_CLI = (
-    "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
+    "inert", "texts", "errors", "limits", "options", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": (),
-    "characters": (),
-    "spelling": (),
-    "errors": ("inert", "spelling"),
-    "containment": ("errors",),
+    "texts": (),
+    "errors": ("inert", "texts"),
     "limits": ("errors",),
-    "storage": ("storage", "errors"),
-    "notation": ("inert", "spelling"),
-    "ops": ("ops", "errors", "spelling"),
+    "storage": ("errors",),
+    "notation": ("inert", "texts"),
+    "ops": ("ops", "errors", "texts"),
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
+    "options": ("ops.calling.prefixes", "plans.backend", "texts", "errors", "limits"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "namespace": ("namespace", "ops", "errors"),
-    "language": ("language", "namespace", "graph", "ops", "characters", "errors", "containment", "limits", "spelling"),
-    "tensors": ("tensors", "namespace", "graph", "ops", "errors", "spelling"),
+    "language": ("language", "namespace", "graph", "ops", "texts", "errors", "limits"),
+    "tensors": ("tensors", "namespace", "graph", "ops", "errors", "texts"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (
-        "exports", "spelling", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
+        "exports", "texts", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
         "graph", "ops", "errors",
         "notation", "inert",
     ),
-    "report": ("report", "storage", "characters", "errors", "notation", "inert", "spelling"),
-    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "characters", "errors", "limits", "spelling"),
+    "report": ("report", "storage", "texts", "errors", "notation", "inert"),
+    "files": ("files", "storage", "report.verdicts", "options", "texts", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
@@ -82,7 +81,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing",),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
-    "__main__": ("cli.main", "cli.interrupts"),
+    "__main__": ("cli.main", "cli.endings"),
     "pytest_plugin": ("testing", "functions.listed", *BELOW_CLI),
 }  # fmt: skip
 ONLY_IN = {
@@ -337,7 +336,7 @@ def test_threads_of_a_library_sleep_while_they_wait(
     monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
     if given is None:
         monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
-    monkeypatch.setattr(interrupts, "take_over", lambda: None)
+    monkeypatch.setattr(endings, "take_over", lambda: None)
     monkeypatch.setattr(main, "run", lambda: None)
     __main__.run()
     assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == wanted

@@ -14,9 +14,9 @@ import pytest
 import sympy
 
 import gradcli
-from gradcli import GradcliError, InputTypeError, UsageError
+from gradcli import GradcliError, InputTypeError, UsageError, options
 from gradcli.cli.request import COMMANDS
-from gradcli.files import option_table, settings
+from gradcli.files import settings
 
 ev, vg = gradcli.evaluate, gradcli.value_and_grad
 PLAIN = {"check": False, "formula": False}
@@ -361,7 +361,7 @@ def test_gradients_need_a_place_for_each_entry(array):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_the_values_of_the_table(command):
     for name, annotated in COMMANDS[command][0].options().items():
-        values = option_table.values_of(f"{command}.{name}")
+        values = options.values_of(f"{command}.{name}")
         metavar = annotated.__metadata__[0].metavar or ""
         if "|" in metavar and values is not None:
             assert tuple(metavar.split("|")) == values, name
@@ -369,7 +369,7 @@ def test_help_names_the_values_of_the_table(command):
 
 def test_each_way_to_write_an_option_has_its_values_from_the_table():
     keys = {field.name for field in dataclasses.fields(settings.Settings)}
-    assert keys & option_table.VALUES.keys() >= {"rtol", "points", "dialect", "backend", "timeout"}
+    assert keys & options.VALUES.keys() >= {"rtol", "points", "dialect", "backend", "timeout"}
     for function in (gradcli.evaluate, gradcli.differentiate, gradcli.value_and_grad):
         given = function.__kwdefaults__.keys() - {
             "seed",
@@ -383,4 +383,4 @@ def test_each_way_to_write_an_option_has_its_values_from_the_table():
             "implicit",
             "of",
         }
-        assert given <= option_table.VALUES.keys()
+        assert given <= options.VALUES.keys()

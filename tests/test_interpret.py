@@ -53,7 +53,7 @@ def test_a_domain_reads_every_kind_of_node(text: str, reading: str) -> None:
 
 
 def definition(root: Expr) -> list[Expr]:
-    from gradcli.graph.transforms import definition_order
+    from gradcli.graph.nodes import definition_order
 
     return definition_order(root)
 

@@ -11,7 +11,7 @@ from helpers import parsed
 
 import gradcli
 from gradcli import ParseError
-from gradcli.errors import text_lines
+from gradcli.texts import text_lines
 
 # What str.splitlines cuts at, but for \n: a vertical tab, a form feed, separators of files, groups
 # and records, NEL, LS, PS, a lone CR.

@@ -12,7 +12,7 @@ import pytest
 from recorded import LISTS
 
 import gradcli
-from gradcli.characters import ByName, normalize
+from gradcli.texts import ByName, normalize
 
 PLAIN = {"check": False, "formula": False}
 MICRO, MU = "\u00b5", "\u03bc"

@@ -23,7 +23,7 @@ import pytest
 import gradcli
 from gradcli import NativeError
 from gradcli.plans.native import compiler
-from gradcli.storage.cache import NATIVE
+from gradcli.storage import NATIVE
 
 REAL = compiler.find_compiler()
 needs_compiler = pytest.mark.skipif(REAL is None, reason="no compiler")

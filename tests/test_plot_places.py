@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from recorded import over
 
 from gradcli import PlotRecord
+from gradcli.options import Options
 from gradcli.plots.places import levels, roundest
 from gradcli.plots.sampling import sample
 from gradcli.query.evaluate import Script
-from gradcli.query.options import Options
 from gradcli.query.plots import plots
 from gradcli.query.programs import Programs
 from gradcli.report.plot_chart import panels

@@ -21,13 +21,12 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli import Check, Verdict
+from gradcli import Check, Verdict, storage
 from gradcli.check import verdict_cache
-from gradcli.cli import exit_codes
+from gradcli.cli import main
 from gradcli.cli.decide import cases, parallel
 from gradcli.report.machine_reports import _artifact, _class
-from gradcli.storage import digests
-from gradcli.storage.cache import Entries, folder
+from gradcli.storage import Entries, folder
 
 # -- processes, pipes, paths
 # -----------------------------------------------------------------------------------------
@@ -81,7 +80,7 @@ def test_a_closed_pipe_on_windows(
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(sys, "stderr", errors)
-    assert exit_codes.run_guarded(lambda **_: 0) == code
+    assert main.run_guarded(lambda **_: 0) == code
     assert errors.getvalue() == (
         "" if code == 0 else f"error[output]: cannot write the output: {os.strerror(number)}\n"
     )
@@ -89,7 +88,7 @@ def test_a_closed_pipe_on_windows(
     def writes() -> int:
         raise OSError(number, os.strerror(number))
 
-    assert exit_codes.run_guarded(lambda **_: writes) == code
+    assert main.run_guarded(lambda **_: writes) == code
 
 
 @pytest.mark.parametrize(
@@ -172,7 +171,7 @@ def test_who_looks_at_a_clock_or_at_the_machine() -> None:
     }
     assert found <= {
         "reference/deadline.py", "cli/decide/cases.py", "cli/decide/functions.py", "cli/decide/checking.py",
-        "cli/interrupts.py", "cli/write/reports.py", "limits.py", "files/npy.py",
+        "cli/endings.py", "cli/write/reports.py", "limits.py", "files/npy.py",
         "functions/places.py",  # which leaves the system's files alone
     }  # fmt: skip
 
@@ -201,27 +200,32 @@ def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_pa
         installed(tmp_path / "other", "x = 2\n"),
     )
     os.utime(two / "other.py", (1, 1))
-    assert digests.code(one) == digests.code(one) == digests.code(two) != digests.code(other)
+    assert (
+        storage.code_digest(one)
+        == storage.code_digest(one)
+        == storage.code_digest(two)
+        != storage.code_digest(other)
+    )
     (one / "part" / "module.py").write_text("x = 2\n")
-    assert digests.code(one) == digests.code(other)
+    assert storage.code_digest(one) == storage.code_digest(other)
     (one / "other.py").rename(one / "another.py")
-    assert digests.code(one) != digests.code(other)
+    assert storage.code_digest(one) != storage.code_digest(other)
 
 
 def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     bits = np.finfo(np.longdouble).nmant
-    digests.versions.cache_clear()
-    assert f"long double of {bits} bits" in digests.versions()
-    digests.versions.cache_clear()
+    storage.versions.cache_clear()
+    assert f"long double of {bits} bits" in storage.versions()
+    storage.versions.cache_clear()
 
 
 def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for system in ("Linux", "Darwin"):
-        monkeypatch.setattr(digests.platform, "system", lambda system=system: system)
-        digests.versions.cache_clear()
-        found.append(digests.versions())
-    digests.versions.cache_clear()
+        monkeypatch.setattr(storage.platform, "system", lambda system=system: system)
+        storage.versions.cache_clear()
+        found.append(storage.versions())
+    storage.versions.cache_clear()
     assert len(set(found)) == 2
 
 
@@ -235,7 +239,7 @@ def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(
         "as v\n"
         "assert gradcli.__file__.startswith(sys.argv[1])\nmet, recalled = [], v.recall\n"
         "v.recall = lambda key: met.append(recalled(key)) or met[-1]\n"
-        "from gradcli.cli.exit_codes import run_guarded\nfrom gradcli.cli.main import app\n"
+        "from gradcli.cli.main import app, run_guarded\n"
         "sys.argv = ['gradcli', 'check', '-e', 'x**2*sin(x)', 'x=3']\nassert run_guarded(app) == 0\n"
         "print([None if m is None else m.verdict.word for m in met])\n"
     )
@@ -293,7 +297,7 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     assert folder() is None
     assert verdict_cache.recall(key(0)) is None
     verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
-    assert len(digests.code(Path(verdict_cache.__file__).parent)) == 64
+    assert len(storage.code_digest(Path(verdict_cache.__file__).parent)) == 64
 
 
 # -- a machine without FLINT

@@ -17,9 +17,9 @@ from recorded import over
 
 import gradcli
 from gradcli import GradcliError
-from gradcli.characters import normalize
 from gradcli.plans.native import compiler
 from gradcli.query import specialized
+from gradcli.texts import normalize
 
 vg = gradcli.value_and_grad
 

@@ -14,6 +14,7 @@ from helpers import differences, lowered, number, swept, thinned
 
 import gradcli.query.evaluate
 from gradcli.graph import transforms
+from gradcli.graph.sweep import vjp
 from gradcli.ops.registry import registry
 
 
@@ -39,7 +40,7 @@ def test_value_gradient_and_tangent_are_those_of_numpy(case: Case) -> None:
         root, {scope.names[n]: scope.graph.constant(v) for n, v in moved.items()}
     )
     assert pushed.shape == root.shape
-    pulled = transforms.vjp(root, [scope.names[n] for n in moved], scope.graph.constant(u))
+    pulled = vjp(root, [scope.names[n] for n in moved], scope.graph.constant(u))
     assert [p.shape for p in pulled] == [scope.names[n].shape for n in moved]
     ahead = np.sum(u * number(scope, pushed))
     back = sum(np.sum(number(scope, p) * v) for p, v in zip(pulled, moved.values(), strict=True))
@@ -61,7 +62,7 @@ def test_second_order(case: Case) -> None:
     gradients = dict(
         zip(
             leaves,
-            transforms.vjp(scalar, list(leaves.values()), scope.graph.constant(1.0)),
+            vjp(scalar, list(leaves.values()), scope.graph.constant(1.0)),
             strict=True,
         )
     )
@@ -106,7 +107,7 @@ def test_every_structural_operation_has_a_case() -> None:
         seed = (
             scope.graph.constant(np.ones(root.shape)) if root.shape else scope.graph.constant(1.0)
         )
-        pulled = transforms.vjp(root, [scope.names[n] for n in case.values], seed)
+        pulled = vjp(root, [scope.names[n] for n in case.values], seed)
         used |= {
             node.op.name for node in transforms.reachable([root, *pulled]) if node.op is not None
         }

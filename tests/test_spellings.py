@@ -13,7 +13,7 @@ from recorded import over
 
 import gradcli
 from gradcli import Verdict
-from gradcli.files.jsonl import ClaimInput
+from gradcli.options import ClaimInput
 
 SIZE = """
 abs(x); absolute(x); fabs(x); np.abs(x); torch.abs(x); norm([x]); maximum(x, -x); max([x, -x]); fmax(x, -x); where(x > 0, x, -x);

@@ -17,12 +17,10 @@ from typing import Any
 import pytest
 from conftest import plain_environment
 
-from gradcli import Check, OutputError, Verdict
+from gradcli import Check, OutputError, Verdict, storage
 from gradcli.check import verdict_cache
 from gradcli.cli.write import expectations
-from gradcli.storage import whole_files
-from gradcli.storage.cache import NATIVE, STORES, VERDICTS, Entries
-from gradcli.storage.whole_files import Replacement, write_whole
+from gradcli.storage import NATIVE, STORES, VERDICTS, Entries, Replacement, write_whole
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="modes, links and pipes of POSIX")
 KEY = "ab" + "0" * 62
@@ -258,7 +256,7 @@ def test_what_cannot_be_replaced_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_was_begun_is_removed_at_the_end(tmp_path: Path) -> None:
     new = Replacement(tmp_path / "file")
     assert len(list(tmp_path.iterdir())) == 1
-    whole_files.abandon()
+    storage.abandon()
     new.leave()
     assert list(tmp_path.iterdir()) == []
 

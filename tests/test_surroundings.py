@@ -277,8 +277,8 @@ import os, sys, types
 def refused(source, target, **_):
     raise PermissionError(13, "The process cannot access the file because it is being used by another process", source, 32, target)
 os.replace = refused
-from gradcli.storage import whole_files
-whole_files.sys = types.SimpleNamespace(platform="win32")
+from gradcli import storage
+storage.sys = types.SimpleNamespace(platform="win32")
 from gradcli.__main__ import run
 run()
 """

@@ -17,9 +17,9 @@ import gradcli
 from gradcli.errors import Source
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
-from gradcli.graph import transforms
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import ones_like, vjp
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
@@ -196,7 +196,7 @@ def lowered(scope: Scope, text: str) -> Expr:
 
 def slope(scope: Scope, text: str, name: str = "x") -> Expr:
     y = lowered(scope, text)
-    found: Expr = transforms.vjp(y, [scope.names[name]], transforms.ones_like(y))[0]
+    found: Expr = vjp(y, [scope.names[name]], ones_like(y))[0]
     return found
 
 
@@ -369,7 +369,7 @@ def test_brackets_within_brackets_are_no_deeper_than_pythons_stack(
 ) -> None:
     """What is nested too deeply for a textbook is given back as few rules leave it."""
     node = lowered(scope_of(NAMES), 300 * opening + "x" + 300 * closing)
-    (slope,) = transforms.vjp(
-        node, [next(leaf for leaf in reachable([node]) if leaf.is_leaf)], transforms.ones_like(node)
+    (slope,) = vjp(
+        node, [next(leaf for leaf in reachable([node]) if leaf.is_leaf)], ones_like(node)
     )
     assert reachable([textbook(slope, effort="thorough")])

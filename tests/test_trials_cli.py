@@ -18,7 +18,7 @@ from gradcli.cli.inputs import Inputs
 from gradcli.graph.interpret import forward
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query
-from gradcli.query.options import Options
+from gradcli.options import Options
 from gradcli.query.programs import Programs
 
 SAMPLES = Path(__file__).parent.parent / "samples"

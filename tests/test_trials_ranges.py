@@ -10,9 +10,9 @@ import re
 import numpy as np
 import pytest
 
+from gradcli.options import Options
 from gradcli.query.bounds import bounds
 from gradcli.query.evaluate import Script
-from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 
 

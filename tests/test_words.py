@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gradcli
-from gradcli.spelling import words
+from gradcli.texts import words
 
 pytestmark = pytest.mark.ci  # of the source, as a linter
 

@@ -27,8 +27,8 @@ def _points(text: str) -> Iterator[Mapping[str, float]]:
     """The points at which a check tries a text whose names have no values: those where the function
     is finite.
     """
+    from gradcli.options import POINTS
     from gradcli.query.free_variables import anywhere
-    from gradcli.query.options import POINTS
 
     names: Any = _names(text)
     for point in anywhere(names, POINTS):

@@ -17,8 +17,7 @@ from gradcli.check.crosscheck import cross_check
 from gradcli.check.judge import NOTHING, numbers
 from gradcli.errors import ShapeError
 from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic

@@ -18,7 +18,7 @@ from gradcli.check.comparison import Comparison, index_of
 from gradcli.check.judge import Judge
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Rebuilding, interpret
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, definition_order
 from gradcli.ops.spec import Op
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
@@ -368,5 +368,5 @@ class InJax(Rebuilding):
 
 def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
     """Return the function with JAX's choices at kinks, and its variables."""
-    found = interpret(transforms.definition_order(root, wrt), InJax(root.graph))
+    found = interpret(definition_order(root, wrt), InJax(root.graph))
     return found[root], [found[x] for x in wrt]

@@ -20,9 +20,8 @@ from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import backward
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.sweep import backward, ones_like, zeros_like
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
@@ -218,8 +217,7 @@ def _by_mode(asked: _Asked) -> Checked:
         slope = asked.of_value(_jvp_node(asked, root), record.jvp)
         return asked.of_value(root, record.value), {} if slope is None else {"jvp": slope}
     gradients = {
-        name: transforms.derive("vjp", root, x, transforms.ones_like(root))
-        for name, x in asked.wrt.items()
+        name: transforms.derive("vjp", root, x, ones_like(root)) for name, x in asked.wrt.items()
     }
     if record.hessian is not None:
         return None, {
@@ -245,7 +243,7 @@ def _jvp_node(asked: _Asked, root: Expr) -> Expr:
             "jvp", root, scope.leaves.get(name, scope.names[name]), scope.graph.constant(tangent)
         )
         total = part if total is None else total + part
-    return transforms.zeros_like(root) if total is None else total
+    return zeros_like(root) if total is None else total
 
 
 def _rows(asked: _Asked, root: Expr, matrices: Mapping[str, Any], value: Any) -> Checked:

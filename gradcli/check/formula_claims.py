@@ -32,10 +32,9 @@ from gradcli.check.verdict_cache import lines_of
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
-from gradcli.graph import transforms
 from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.sweep import ones_like, vjp
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, div, mul
 from gradcli.ops.extended import WIDER
@@ -44,7 +43,7 @@ from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
-from gradcli.storage.digests import content
+from gradcli.storage import content_key
 
 if TYPE_CHECKING:
     from gradcli.reference.fields.identity import Decision
@@ -390,9 +389,9 @@ class _Formula:
             truth = judge.root
             if of != "value":  # the engine's gradient as an expression
                 ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
-                seed = transforms.ones_like(truth) if ones else judge.seed_leaf
+                seed = ones_like(truth) if ones else judge.seed_leaf
                 assert seed is not None
-                (truth,) = transforms.vjp(truth, [judge.wrt[of]], seed)
+                (truth,) = vjp(truth, [judge.wrt[of]], seed)
             same = self.formula.shape == truth.shape
             said = self.formula if same else broadcast_to(self.formula, shape=truth.shape)
             difference = said - truth
@@ -554,7 +553,7 @@ def decision(judge: Judge, claim: Given) -> Decision:
     order = definition_order(judge.root, [claim.formula, *([] if wrt is None else [wrt])])
     shapes = {node: node.shape for node in order if node.is_leaf and node.kind == "float"}
     places, lines = lines_of(order, {**leaves, **shapes})
-    weights = places.get(seed) if isinstance(seed, Expr) else content(np.asarray(seed, float))
+    weights = places.get(seed) if isinstance(seed, Expr) else content_key(np.asarray(seed, float))
     nodes = judge.root, claim.formula, wrt
     key = (*lines, *map(places.get, nodes), weights, judge.precision)
     if key not in _decisions:

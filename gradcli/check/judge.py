@@ -31,8 +31,7 @@ from gradcli.graph.interpret import (
     held_by,
     interpret,
 )
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened

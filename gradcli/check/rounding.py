@@ -26,8 +26,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import alike, backward, join_values, plus
-from gradcli.graph.transforms import vjp
+from gradcli.graph.sweep import alike, backward, join_values, plus, vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import chain

@@ -14,12 +14,11 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.transforms import Derivation
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.report.verdicts import Check, Verdict, check_of
-from gradcli.storage.cache import VERDICTS
-from gradcli.storage.digests import content, digest_of, versions
+from gradcli.storage import VERDICTS, content_key, digest_of, versions
 
 
 def key_of(asked: Any) -> str:
@@ -36,13 +35,13 @@ def key_of(asked: Any) -> str:
             claim.atol,
             claim.around,
             places.get(claim.formula),
-            content(claim.numbers),
+            content_key(claim.numbers),
         )
         for claim in asked.claims
     ]
     names = [(name, places[x]) for name, x in asked.wrt.items()]
     how = scope.precision, asked.convention, scope.in_passing, names, places[asked.root]
-    found = content([record.value, record.seed, record.grad])
+    found = content_key([record.value, record.seed, record.grad])
     return digest_of(versions(), lines, leaves, how, found, given)
 
 
@@ -57,7 +56,7 @@ def lines_of(
 
     def line(node: Expr) -> Hashable:
         if node.op is None:
-            return content(values[node] if node.is_leaf else node.payload)
+            return content_key(values[node] if node.is_leaf else node.payload)
         static = ((name, _plain(value, places)) for name, value in sorted(node.static.items()))
         return node.op.name, tuple(places.get(o, -1) for o in node.operands), tuple(static)
 

@@ -18,17 +18,16 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradcli.characters import normalize
 from gradcli.cli.request import EXAMPLE, CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
-from gradcli.files.option_table import refuse_together
-from gradcli.language.deviations import may_be_measured, of_data
+from gradcli.language.tokens import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
-from gradcli.query.options import Options, names_of
+from gradcli.options import Options, names_of, refuse_together
 from gradcli.query.programs import Programs
-from gradcli.storage.whole_files import absolute, path_text
+from gradcli.storage import absolute, path_text
+from gradcli.texts import normalize
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings

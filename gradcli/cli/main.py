@@ -5,22 +5,27 @@ The entry point is in ``gradcli.__main__``, which sets up signals first.
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gradcli.cli import interrupts
+from gradcli.cli import endings
+from gradcli.cli.endings import BAD_INPUT, FINE, INTERNAL, INTERRUPTED, code_of
 from gradcli.cli.request import COMMANDS, EXAMPLE, GROUPS
-from gradcli.errors import UsageError, suggestion
+from gradcli.cli.write.results import prepare, put_text, say, somebody_types
+from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.inert import shell_command
+from gradcli.texts import suggestion
 
 STYLE: dict[str, Any] = {
     "add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False,
@@ -210,8 +215,6 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from gradcli.cli.write.results import put_text
-
         put_text(f"gradcli {version('gradcli')}\n")
         raise typer.Exit
 
@@ -233,10 +236,7 @@ def run() -> None:
 
     Every way in which the program can end has its exit code.
     """
-    interrupts.take_over()
-    from gradcli.cli.exit_codes import run_guarded
-    from gradcli.cli.write.results import somebody_types
-
+    endings.take_over()
     _fill_standard_streams()
     if sys.argv[1:] == [] and somebody_types():
         sys.argv.append("repl")
@@ -266,6 +266,112 @@ def _fill_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
+
+
+# -- The end: exit codes and the errors that lead to them, which are mistakes of the user, broken
+# pipes, full disks, interrupts, and errors of our own.
+
+
+def run_guarded(app: Callable[..., Any]) -> int:
+    """Run the application and give its exit code; nothing escapes as a traceback.
+
+    The application reads the arguments and gives the command that they ask for, which is run here,
+    or an exit code.
+    """
+    if sys.stdout is None:
+        _say("error[output]: cannot write the output: standard output is closed")
+        return BAD_INPUT
+    prepare()
+    try:
+        command = command_of(app)
+        with endings.Unwinding():
+            code = command if isinstance(command, int) else command()
+            sys.stdout.flush()
+        return _end_by_interrupt() if code == INTERRUPTED else code
+    except GradcliError as error:
+        _say(error.render())
+        return code_of(error)
+    except KeyboardInterrupt:
+        return _end_by_interrupt()
+    except OSError as error:
+        _silence(sys.stdout)
+        if _is_closed_pipe(error):
+            return FINE  # the reader has seen enough
+        _say(f"error[output]: cannot write the output: {error.strerror or error}")
+        return BAD_INPUT
+    except Exception as error:
+        _say(as_gradcli_error(error).render())
+        return INTERNAL
+    finally:
+        endings.abandon_files()
+
+
+def _end_by_interrupt() -> int:
+    if not endings.announce_once():
+        _say("interrupted")
+    return INTERRUPTED
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Return whether nobody reads the output any more.
+
+    Windows then reports that the argument is invalid.
+    """
+    return isinstance(error, BrokenPipeError) or (
+        sys.platform == "win32" and error.errno == errno.EINVAL
+    )
+
+
+def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
+    """Return the command that the arguments ask for, or an exit code.
+
+    The exit code is returned where nothing is left to do, after a page of help or a wrong option.
+    """
+    try:
+        command = app(standalone_mode=False, prog_name="gradcli")
+    except SystemExit as end:
+        # The framework exits with 1 where nobody reads the pipe any more.
+        command = FINE if end.code == 1 else end.code
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            if type(error).__name__ == "Abort":
+                raise KeyboardInterrupt from None
+            raise
+        is_help = type(error).__name__ == "NoArgsIsHelpError"
+        _say(error.format_message() if is_help else _wrong_usage(error).render())
+        return BAD_INPUT
+    return command if callable(command) or isinstance(command, int) else FINE
+
+
+def _wrong_usage(error: Any) -> UsageError:
+    """Return what the framework says of wrong usage as an error of ours."""
+    said = error.format_message().removesuffix(".")
+    listed = f"{error.ctx.command_path} --help lists what there is" if error.ctx else None
+    is_unknown = type(error).__name__ == "NoSuchOption"
+    if is_unknown:
+        options = (
+            name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
+        )
+        close = suggestion(error.option_name, options)
+        said = f"no such option: {error.option_name}"
+        listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
+    return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
+
+
+def _silence(stream: Any) -> None:
+    """Let the interpreter's own flush at exit go nowhere."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _say(text: str) -> None:
+    try:
+        say(text)
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not _is_closed_pipe(
+            error
+        ):
+            raise
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ class Request(Fixed):
         """
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
-            from gradcli.files.option_table import typed_value, values_of
+            from gradcli.options import typed_value, values_of
 
             said: dict[str, Any] = {
                 name: tuple(value)
@@ -159,7 +159,7 @@ class Request(Fixed):
                     cls.values_of(name) or values_of(f"{command}.{name}"), value, cls.word_of(name)
                 )
                 for name, value in given.items()
-                if value is not None
+                if value is not None and value != getattr(cls, name)
             }
             if "wrt" in said:
                 said["wrt"] = ",".join(said["wrt"])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.characters import by_name
 from gradcli.errors import LimitError, ShapeError, Source, UsageError
 from gradcli.explanations.paths import (
     NOWHERE,
@@ -36,10 +35,11 @@ from gradcli.ops.text import ATOM, Piece
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode
 from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
+from gradcli.texts import by_name
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.query.options import DType, Options
+    from gradcli.options import DType, Options
 
 
 _FORMULAS = 4_000  # most edges for which formulas are made

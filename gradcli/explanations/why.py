@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.characters import normalize
 from gradcli.errors import UsageError, did_you_mean
 from gradcli.explanations.reasons import (
     Edge,
@@ -26,6 +25,7 @@ from gradcli.explanations.reasons import (
 from gradcli.inert import ends_of
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.lines import size
+from gradcli.texts import normalize
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or
 # backward, that made it of finite ones.

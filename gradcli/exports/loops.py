@@ -46,7 +46,7 @@ from gradcli.inert import printable
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.plans.index_form import Axis, Item, Reader, fold_of
-from gradcli.spelling import words
+from gradcli.texts import words
 
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")

@@ -26,7 +26,7 @@ from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
 from gradcli.ops.writing import OfSciPy
-from gradcli.spelling import words
+from gradcli.texts import words
 
 # -- A graph as statements of a language of expressions: text as one more domain in which a graph
 # is interpreted.

@@ -15,33 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.characters import is_number, normalize
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, did_you_mean
 from gradcli.files.arrays import array_of, load_array, parse_array
-from gradcli.files.option_table import option_value
 from gradcli.limits import Limits
-from gradcli.spelling import words
+from gradcli.options import ClaimInput, option_value
+from gradcli.texts import is_number, normalize, words
 
 FIELDS = words("id expr at wrt seed expect meta skip xfail rtol atol dialect")
 _PART_OF_IDENTITY = words("expect at seed wrt dialect")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LONGEST = 100_000  # most characters of a list of constant expressions
 _DEEPEST = 64  # most levels of what is written out again as it is
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClaimInput:
-    """Claim about the gradient by a name, or about the "value".
-
-    The claim is text of the language, or numbers.
-    """
-
-    of: str
-    text: str | None = None
-    numbers: Any = None
-    formula: bool = False  # whether the text is a formula even without a name in it
-    # Random state of the points around at which a formula is tried; None: no points.
-    around: int | None = 0
 
 
 @dataclass(eq=False)

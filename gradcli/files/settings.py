@@ -20,9 +20,9 @@ from typing import Any
 
 from gradcli.errors import GradcliError, UsageError, did_you_mean, one_of
 from gradcli.files.npy import is_handed_over, open_data, unreadable
-from gradcli.files.option_table import VALUES, option_value
+from gradcli.options import CHECKING, FAIL_ON, VALUES, Options, option_value
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.whole_files import absolute, here, path_text
+from gradcli.storage import absolute, here, path_text
 
 NOTHING = "none"  # stands for no verdict at all
 NAME = "pyproject.toml"
@@ -367,3 +367,15 @@ def _as_text(what: str, value: Any) -> str:
         f"{what} cannot be {value!r}",
         help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"',
     )
+
+
+def checking_options(settings: Settings, options: Options = CHECKING) -> Options:
+    """Return the options by which settings have cases calculated and judged.
+
+    Where the settings say nothing, the usual options hold.
+    """
+    return replace(
+        options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,
+        backend=settings.backend or "auto", threads=settings.threads, state=settings.random_state or 0, points=settings.points,
+        fail_on=FAIL_ON if settings.fail_on is None else settings.fail_on, dialect=settings.dialect,
+    )  # fmt: skip

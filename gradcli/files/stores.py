@@ -26,7 +26,7 @@ from gradcli.errors import GradcliError, InputError, OutputError, UsageError, fi
 from gradcli.files import npy
 from gradcli.files.npy import open_data, refuse_unnameable, unreadable
 from gradcli.limits import Limits
-from gradcli.storage.whole_files import cannot_write
+from gradcli.storage import cannot_write
 
 Region = tuple[slice, ...]
 _AT_ONCE = 1 << 26  # bytes read at once from a store without chunks

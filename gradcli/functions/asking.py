@@ -28,12 +28,12 @@ from gradcli.functions.frameworks import FORWARD, FRAMEWORKS
 from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest, text_of
-from gradcli.query.options import Options, names_of
+from gradcli.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.storage.whole_files import path_text
+from gradcli.storage import path_text
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,
 # imported when they are asked for.

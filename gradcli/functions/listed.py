@@ -19,12 +19,12 @@ from gradcli.functions.asking import (
 )
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.points import Arguments
+from gradcli.options import Options
 from gradcli.query.cases import outcome_of
-from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
-from gradcli.storage.whole_files import path_text
+from gradcli.storage import path_text
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from gradcli.spelling import words
+from gradcli.texts import words
 
 _OWN = f"{Path(__file__).parent.parent}{os.sep}"
 # with which the functions that are asked about are written

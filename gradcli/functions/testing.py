@@ -27,9 +27,9 @@ from gradcli.functions.asking import (
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.checking import Question, names_to_differentiate
 from gradcli.functions.points import Arguments, gravest
+from gradcli.options import FAIL_ON
 from gradcli.query.bindings import by_form, names_given, option_of
 from gradcli.query.cases import outcome_of
-from gradcli.query.options import FAIL_ON
 from gradcli.query.programs import Programs
 from gradcli.report.describing import block
 from gradcli.report.records import Record

@@ -23,7 +23,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.counting import LIGHT, hold
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import to_float, to_int
+from gradcli.ops.structure import derivative, to_float, to_int
 from gradcli.ops.writing import Shape
 
 NO_STATIC: Mapping[str, Any] = {}
@@ -334,6 +334,23 @@ def reachable(roots: Iterable[N]) -> list[N]:
     nodes = list(seen)
     for node in nodes:  # grows during the loop
         for operand in node.operands:
+            if operand is not None and operand not in seen:
+                seen.add(operand)
+                nodes.append(operand)
+    nodes.sort(key=_index)
+    return nodes
+
+
+def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
+    """Return the nodes that the function depends on.
+
+    A derivative depends on its definition instead of its expansion.
+    """
+    seen = {root, *also}
+    nodes = list(seen)
+    for node in nodes:  # grows during the loop
+        of = node.static["of"] if node.op is derivative else None
+        for operand in node.operands if of is None else (of.y, of.x, of.vector):
             if operand is not None and operand not in seen:
                 seen.add(operand)
                 nodes.append(operand)

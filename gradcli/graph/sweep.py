@@ -14,7 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.graph.nodes import Expr
+from gradcli.errors import ShapeError
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
 from gradcli.ops.elementwise.logic import Pieces, where
 from gradcli.ops.reductions.sums import sum_to
@@ -325,3 +327,44 @@ def scale_guarded(cotangent: Any, partial: Any) -> Any:
         if zeros.any():
             return where(bool(zeros) if zeros.ndim == 0 else zeros, 0.0, chain(cotangent, partial))
     return chain(cotangent, partial)
+
+
+# -- The gradient as a graph: the sweep with `itself` as the table, so that it nests to any order -----
+
+
+def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
+    """Return the vector-Jacobian products of y with a seed of its shape.
+
+    They are zeros where y does not depend on a variable.
+    """
+    if seed.shape != y.shape:
+        raise ShapeError(
+            f"the seed has the shape {seed.shape}, the output {y.shape}; they must be the same"
+        )
+    found = backward(reachable([y]), {y: seed}, wrt, itself)
+    return [found[x] if x in found else zeros_like(x) for x in wrt]
+
+
+def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
+    """Return the vector-Jacobian product of y with a seed.
+
+    Without a seed it is that with ones, which is the gradient of the sum.
+    """
+    if seed is None:
+        seed = ones_like(y)
+    return vjp(y, [x], seed)[0]
+
+
+def fill_like(node: Expr, value: float) -> Expr:
+    """Return a number in the shape of a node."""
+    constant = node.graph.constant(value)
+    found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
+    return found
+
+
+def zeros_like(node: Expr) -> Expr:
+    return fill_like(node, 0.0)
+
+
+def ones_like(node: Expr) -> Expr:
+    return fill_like(node, 1.0)

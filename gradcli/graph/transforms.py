@@ -1,4 +1,7 @@
-"""Forward mode: how nodes move, and which of their tangents are zero all around the point."""
+"""Forward mode, and derivatives as nodes of expressions.
+
+Forward mode says how nodes move, and which of their tangents are zero all around the point.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 from gradcli.errors import LimitError, ShapeError
 from gradcli.graph.interpret import Reached, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, itself, plus
+from gradcli.graph.sweep import backward, fill_like, grad, itself, plus, vjp, zeros_like
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
 from gradcli.ops.elementwise.logic import (
     Pieces,
@@ -25,13 +28,6 @@ from gradcli.ops.elementwise.logic import (
 )
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, to_float
-
-
-def fill_like(node: Expr, value: float) -> Expr:
-    """Return a number in the shape of a node."""
-    constant = node.graph.constant(value)
-    found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
-    return found
 
 
 class Tangents(Reached):
@@ -229,8 +225,8 @@ def _join(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
     return x if isinstance(y, bool) or x is y else join(x, y)
 
 
-# -- Derivatives as graphs: gradient, vector-Jacobian and Jacobian-vector products, Jacobian,
-# Hessian. Each takes and gives nodes, so that they nest to any order.
+# -- Derivatives as graphs: Jacobian-vector products, Jacobian, Hessian. Each takes and gives nodes, so
+# that they nest to any order.
 
 
 _PER_NODE = 50  # nodes of a third derivative for each node of the function, roughly
@@ -323,61 +319,6 @@ def _hold_to_limit(graph: Graph, growth: Growth) -> Iterator[None]:
         raise error
     with graph.held_to(left, error):
         yield
-
-
-def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
-    """Return the nodes that the function depends on.
-
-    A derivative depends on its definition instead of its expansion.
-    """
-    seen: set[Expr] = set()
-    stack = [root, *also]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.extend(definition(node))
-    return sorted(seen, key=lambda node: node.index)
-
-
-def definition(node: Expr) -> list[Expr]:
-    """Return what the judge computes a node from."""
-    if node.op is derivative:
-        of: Derivation = node.static["of"]
-        return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]
-    return node.given_operands
-
-
-def zeros_like(node: Expr) -> Expr:
-    return fill_like(node, 0.0)
-
-
-def ones_like(node: Expr) -> Expr:
-    return fill_like(node, 1.0)
-
-
-def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
-    """Return the vector-Jacobian products of y with a seed of its shape.
-
-    They are zeros where y does not depend on a variable.
-    """
-    if seed.shape != y.shape:
-        raise ShapeError(
-            f"the seed has the shape {seed.shape}, the output {y.shape}; they must be the same"
-        )
-    found = backward(reachable([y]), {y: seed}, wrt, itself)
-    return [found[x] if x in found else zeros_like(x) for x in wrt]
-
-
-def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
-    """Return the vector-Jacobian product of y with a seed.
-
-    Without a seed it is that with ones, which is the gradient of the sum.
-    """
-    if seed is None:
-        seed = ones_like(y)
-    return vjp(y, [x], seed)[0]
 
 
 def push_tangents(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:

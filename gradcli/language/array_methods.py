@@ -34,7 +34,7 @@ from gradcli.ops.axes import entry_numbers, numpy_index
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.structure import detach
-from gradcli.spelling import words
+from gradcli.texts import words
 
 # -- JAX's updates: ``x.at[index].set(v)`` is x with other entries there, and x stays as it is.
 # Differentiated by x and by v.

@@ -21,10 +21,10 @@ from gradcli.errors import (
     TypeMismatchError,
     UnknownNameError,
     did_you_mean,
-    suggestion,
 )
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
+from gradcli.graph.sweep import ones_like
 from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
@@ -45,7 +45,7 @@ from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expand_call
-from gradcli.spelling import words
+from gradcli.texts import suggestion, words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 
@@ -66,7 +66,7 @@ def differentiate_primes(result: Expr, parameter: Expr, primes: int) -> Expr:
             raise ShapeError(
                 "f' needs a function that works entry by entry", help="write jacobian(f(x), x)"
             )
-        result = transforms.derive("vjp", result, parameter, transforms.ones_like(result))
+        result = transforms.derive("vjp", result, parameter, ones_like(result))
     return result
 
 

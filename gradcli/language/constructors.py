@@ -32,7 +32,7 @@ from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.registry import record_named
 from gradcli.ops.structure import to_float
-from gradcli.spelling import words
+from gradcli.texts import words
 
 _MANY = 2.0**63  # entries: more than any limit allows
 

@@ -41,7 +41,7 @@ from gradcli.ops.calling.signatures import declared_signature
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
-from gradcli.spelling import words
+from gradcli.texts import words
 
 MISSING = object()
 

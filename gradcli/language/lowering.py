@@ -79,6 +79,7 @@ class Lowering(Reading):
         # Dialects of the libraries that the last statement named.
         self.touched: set[str] = set()
         self.notes: dict[str, None] = {}  # notes on names in the last statement
+        self.notes_of = {}
         self._stack: list[Frame] = []  # expressions being lowered, innermost last
         # Results of calls; keeps the arguments alive, whose identities are in the keys.
         self._results: dict[Any, tuple[Any, Expansion | None, Any]] = {}

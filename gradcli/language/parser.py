@@ -94,7 +94,7 @@ from gradcli.ops.text import (
     PRODUCT,
     TERM,
 )
-from gradcli.spelling import words
+from gradcli.texts import words
 
 LEVELS = 5_000  # most levels of nesting: brackets, and functions without brackets
 _SHALLOW = 8  # levels for which Python's usual recursion limit is enough

@@ -14,13 +14,22 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
-from gradcli.language.deviations import refuse_sign
+from gradcli.errors import ParseError, Source, Span, UnknownNameError
 from gradcli.language.parser import parse_tokens
-from gradcli.language.tokens import END, NAME, PYTHON_WORDS, STRING, SYMBOL, Token, end_of, outside
+from gradcli.language.tokens import (
+    END,
+    NAME,
+    PYTHON_WORDS,
+    STRING,
+    SYMBOL,
+    Token,
+    end_of,
+    outside,
+    refuse_sign,
+)
 from gradcli.language.tree import Binding, Effect, Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOTS, TORCH
-from gradcli.spelling import words
+from gradcli.texts import suggestion, words
 
 # -- Statements as parts of a logical line: their tokens, and where they end ----------------------
 

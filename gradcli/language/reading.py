@@ -281,10 +281,7 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
 class Reading(Coercion):
     """Reads the calls of a program."""
 
-    def __init__(self, scope: Scope) -> None:
-        super().__init__(scope)
-        # Notes on nodes, for all results that depend on them.
-        self.notes_of: dict[Expr, str] = {}
+    notes_of: dict[Expr, str]  # notes on nodes, for all results that depend on them
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
         """Return the library of a function without a prefix.

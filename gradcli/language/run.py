@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.characters import normalize
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     AmbiguousError,
     ArgumentError,
@@ -22,16 +20,24 @@ from gradcli.errors import (
     Source,
     Span,
     TypeMismatchError,
+    as_gradcli_error,
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
-from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
 from gradcli.language.python_hints import is_head, names_changed, pieces, rewrite
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
-from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantify
+from gradcli.language.scope import (
+    NO_RANGES,
+    Bound,
+    Quantity,
+    Scope,
+    StaticUse,
+    deviations,
+    quantify,
+)
 from gradcli.language.statements import (
     parse_expression,
     parse_statements,
@@ -39,7 +45,7 @@ from gradcli.language.statements import (
     tokens_of,
     without_bad_help,
 )
-from gradcli.language.tokens import SYMBOL, logical_lines
+from gradcli.language.tokens import SYMBOL, has_sign, logical_lines, refuse_measured, sign_in
 from gradcli.language.tree import (
     Asked,
     Assertion,
@@ -61,6 +67,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
+from gradcli.texts import normalize
 
 # -- What statements bind names to: values, objects, several results at once, data; and names that
 # an error leaves without a value.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gradcli.errors import Source, Span
+from gradcli.errors import ArgumentError, ShapeError, Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
@@ -283,6 +283,25 @@ class Scope:
 
 def _is_whole(payload: Any) -> bool:
     return type(payload) is int or (isinstance(payload, np.ndarray) and payload.dtype.kind in "iu")
+
+
+def deviations(given: Any, value: Any, name: str, *, percent: bool = False) -> np.ndarray:
+    """Return standard deviations in the shape of a value.
+
+    They may be given in percent of the value. Raises ArgumentError for anything that is not a
+    standard deviation, ShapeError for another shape.
+    """
+    found, shape = np.asarray(np.abs(value) * given / 100 if percent else given), np.shape(value)
+    if found.dtype.kind not in "fiu" or not np.all(np.isfinite(found)) or np.any(found < 0):
+        raise ArgumentError(f"a standard deviation of '{name}' is no finite number of at least 0")
+    if np.asarray(value).dtype.kind == "b":
+        raise ArgumentError(f"'{name}' is boolean; only numbers have a standard deviation")
+    if found.shape not in ((), shape):
+        raise ShapeError(
+            f"the standard deviation of '{name}' has the shape {found.shape}, its value {shape}",
+            help="write one number for all entries, or one for each",
+        )
+    return np.broadcast_to(found.astype(np.float64), shape)
 
 
 # -- Names that stand for every number of a range, as leaves of the graph ------------------------

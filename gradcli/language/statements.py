@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     AmbiguousError,
     GradcliError,
@@ -21,10 +20,10 @@ from gradcli.errors import (
     Source,
     Span,
     TypeMismatchError,
+    as_gradcli_error,
 )
 from gradcli.graph.nodes import Expr
 from gradcli.language.calls import is_function
-from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import (
@@ -53,6 +52,11 @@ from gradcli.language.tokens import (
     SYMBOL,
     Token,
     end_of,
+    has_sign,
+    of_data,
+    refuse_measured,
+    refuse_sign,
+    sign_in,
     superscript_value,
     tokenize,
 )
@@ -74,7 +78,7 @@ from gradcli.language.tree import (
 )
 from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
-from gradcli.spelling import words
+from gradcli.texts import words
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``
 #

@@ -1,17 +1,18 @@
-"""Text to tokens, and text to logical lines."""
+"""Text to tokens, text to logical lines, and where ``±`` stands among tokens."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
-from gradcli.characters import FRACTIONS as FRACTION_SIGNS
-from gradcli.characters import NAME as NAME_PATTERN
-from gradcli.errors import ParseError, Source, Span
+from gradcli.errors import AmbiguousError, ParseError, Source, Span
 from gradcli.ops.calling.textbook import NOT_COMPUTED
-from gradcli.spelling import words
+from gradcli.texts import FRACTIONS as FRACTION_SIGNS
+from gradcli.texts import NAME as NAME_PATTERN
+from gradcli.texts import words
 
 # The groups of _TOKEN, from 1 on.
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)
@@ -227,3 +228,84 @@ def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[
                 stop += 1
         yield first + start, "".join(lines[start:stop])
         start = stop
+
+
+# -- Values with standard deviations: where ``±`` (or ``+/-``) stands in a binding, and what reads like
+# one.
+
+
+_SIGN_HELP = (
+    "write m = 1.0 ± 0.1, or x = [1, 2] ± [0.1, 0.2]: it stands once, between a whole value "
+    "and its standard deviation"
+)
+
+_CONCISE = re.compile(
+    r"([-+−]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\(([0-9]+|[0-9]*\.[0-9]+)\)([eE][-+]?[0-9]+)?\Z"
+)
+_PAIR = re.compile(r"(.+?)\+-(.+)", re.DOTALL)
+_WITH_DATA = re.compile(r"(.*?)[ \t]+(?:±|\+/-|\\pm(?![^\W\d_]))[ \t]*(.+)\Z", re.DOTALL)
+
+
+def has_sign(text: str) -> bool:
+    """Tell whether a sign may stand in a text."""
+    return "±" in text or "+/-" in text
+
+
+def may_be_measured(value: str) -> bool:
+    """Tell whether the text of a value has a sign, or something that reads like one."""
+    return has_sign(value) or "+-" in value or _CONCISE.match(value.strip()) is not None
+
+
+def of_data(reference: str) -> tuple[str, str | None]:
+    """Return the file that ``data.npy ± 0.1`` names, and the text of its standard deviation.
+
+    The text is None if there is no standard deviation.
+    """
+    found = _WITH_DATA.match(reference) if has_sign(reference) or "\\pm" in reference else None
+    return (reference, None) if found is None else (found[1], found[2])
+
+
+def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: int) -> None:
+    """Raise AmbiguousError if a binding's whole value is ``5.00(5)`` or ``5.00 +- 0.05``."""
+    if stop - start < 4:
+        return
+    begin, last = tokens[start].start, tokens[stop - 1]
+    text = source.text[begin : end_of(last)]
+    concise = _CONCISE.match(text)
+    if concise is not None:
+        value, digits, exponent = concise.groups(default="")
+        places = len(value.partition(".")[2]) if "." not in digits else 0
+        error = format(Decimal(digits).scaleb(-places), "f")
+        readings = f"{value}{exponent}±{error}{exponent} or {value}*{digits}{exponent}"
+    else:
+        pair = _PAIR.fullmatch(text)
+        if pair is None or any(token.kind == NAME for token in tokens[start:stop]):
+            return
+        readings = "{0}±{1} or {0} + (-{1})".format(*(part.strip() for part in pair.groups()))
+    raise AmbiguousError(
+        f"'{text}' has two readings: with a standard deviation, and without one",
+        span=Span(begin, end_of(last)), source=source, help=f"write {readings}",
+    )  # fmt: skip
+
+
+def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] | None:
+    """Return the range of tokens of the first sign outside of brackets.
+
+    It is the index where the sign begins and the index after its end.
+    """
+    for at in outside(tokens, start, stop):
+        words = [token.text for token in tokens[at : min(at + 3, stop)]]
+        if words[0] == "±":
+            return at, at + 1
+        if words == ["+", "/", "-"] and tokens[at + 2].start == tokens[at].start + 2:
+            return at, at + 3
+    return None
+
+
+def refuse_sign(source: Source, tokens: Sequence[Token]) -> None:
+    """Raise ParseError for a sign where no value of a binding ends."""
+    for token in tokens:
+        if token.text == "±":
+            raise ParseError(
+                "'±' is not read here", span=token.span, source=source, help=_SIGN_HELP
+            )

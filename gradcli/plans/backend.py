@@ -83,11 +83,12 @@ def choose_backend(backend: str, work: Work, calls: int = ONCE) -> str:
     """
     if backend == "numpy" or (backend == "auto" and work.additions * calls < compilation(work)):
         return "numpy"
-    from gradcli.plans.native.compiler import find_compiler
+    from gradcli.plans.native.compiler import find_compiler, missing
 
     if find_compiler() is not None:
         return "native"
-    require_compiler(backend)
+    if backend == "native":
+        raise missing()
     return "numpy"
 
 
@@ -113,13 +114,9 @@ def explain_choice(backend: str, asked: str, work: Work, calls: int, hindrance: 
     )
 
 
-def require_compiler(backend: str) -> None:
-    """Raise NativeError where native code is asked for and no compiler works.
+def require_compiler() -> None:
+    """Raise NativeError, which says what to install, where no compiler works."""
+    from gradcli.plans.native.compiler import find_compiler, missing
 
-    The error says what to install.
-    """
-    if backend == "native":
-        from gradcli.plans.native.compiler import find_compiler, missing
-
-        if find_compiler() is None:
-            raise missing()
+    if find_compiler() is None:
+        raise missing()

@@ -13,7 +13,8 @@ import numpy as np
 
 from gradcli.graph.interpret import Rebuilding, interpret, size_of
 from gradcli.graph.nodes import Expr, Graph, dependents, reachable
-from gradcli.graph.transforms import push_tangents, vjp
+from gradcli.graph.sweep import vjp
+from gradcli.graph.transforms import push_tangents
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.batching import on_batch
 from gradcli.ops.spec import Op

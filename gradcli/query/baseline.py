@@ -21,7 +21,7 @@ from gradcli.limits import DEFAULT
 from gradcli.report.data import id_text
 from gradcli.report.describing import repository
 from gradcli.report.outcomes import XFAILED, Identity, Outcome, Tally, identity_of
-from gradcli.storage.whole_files import absolute, here, write_whole
+from gradcli.storage import absolute, here, write_whole
 
 VERSION = 2
 _MOST = 10  # stale failures listed by name

@@ -13,24 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.characters import NAME, compose, normalize
-from gradcli.errors import (
-    GradcliError,
-    InputTypeError,
-    Source,
-    UnknownNameError,
-    UsageError,
-    suggestion,
-)
-from gradcli.files.option_table import option_value, refuse_together
+from gradcli.errors import GradcliError, InputTypeError, Source, UnknownNameError, UsageError
 from gradcli.language.calls import is_function
 from gradcli.language.statements import tokens_of
 from gradcli.language.tokens import NAME as NAMES
 from gradcli.language.tokens import RESERVED
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
+from gradcli.options import names_of, option_value, refuse_together
 from gradcli.plans.backend import require_compiler
-from gradcli.query.options import names_of
+from gradcli.texts import NAME, compose, normalize, suggestion
 
 _UNSAID = (
     "dialect",
@@ -285,8 +277,8 @@ def option_of(name: str, value: Any, command: str = "") -> Any:
         if value is None and name in _UNSAID
         else option_value(f"{command}.{name}", value, f"'{name}'", InputTypeError)
     )
-    if name == "backend":
-        require_compiler(str(found))
+    if name == "backend" and found == "native":
+        require_compiler()
     return found
 
 

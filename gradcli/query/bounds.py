@@ -18,11 +18,10 @@ from gradcli.errors import (
     TypeMismatchError,
     UsageError,
 )
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order
 from gradcli.language.run import Lowered, Program
+from gradcli.options import Options
 from gradcli.query.evaluate import Script, answers
-from gradcli.query.options import Options
 from gradcli.query.over import place_notes
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends

@@ -16,7 +16,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     GradcliError,
     InputError,
@@ -25,8 +24,8 @@ from gradcli.errors import (
     Span,
     UnknownFieldError,
     UsageError,
+    as_gradcli_error,
     did_you_mean,
-    text_lines,
 )
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
@@ -34,6 +33,7 @@ from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
+from gradcli.options import FAIL_ON, Options
 from gradcli.query.evaluate import (
     fill_statement,
     join_records,
@@ -41,9 +41,7 @@ from gradcli.query.evaluate import (
     record_of,
     run_statement,
 )
-from gradcli.query.names import UsedNames, names_among
-from gradcli.query.options import FAIL_ON, Options
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, UsedNames, names_among
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import (
     ERROR,
@@ -57,6 +55,7 @@ from gradcli.report.outcomes import (
 )
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.texts import text_lines
 
 # -- From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in
 # common.

@@ -1,9 +1,9 @@
-"""Derivatives of a query whose value is computed: gradient, Jacobian, Hessian, directions."""
+"""Derivatives of a query whose value is computed, and what is to be said of their entries."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,32 @@ from gradcli.errors import (
     EvaluationError,
     MissingValueError,
     ShapeError,
+    Source,
+    Span,
     TypeMismatchError,
     did_you_mean,
 )
 from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.sweep import (
+    contributions,
+    grad_nodes,
+    ones_like,
+    scale,
+    sweep,
+    useful_nodes,
+    varied_nodes,
+    vjp,
+)
 from gradcli.language.run import Program
-from gradcli.language.scope import Scope
+from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.ops.calling.prefixes import JAX
+from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.reductions.sums import sum_
-from gradcli.query.options import Options
+from gradcli.options import Options
 from gradcli.report.records import Record
 
 
@@ -126,9 +139,7 @@ def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> 
 
     The seed is ones, if there is no other.
     """
-    found = transforms.vjp(
-        root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed
-    )
+    found = vjp(root, list(wrt.values()), ones_like(root) if seed is None else seed)
     return dict(zip(wrt, found, strict=True))
 
 
@@ -152,7 +163,7 @@ def hvp(
     scope = program.scope
     tangents = _tangents(program, root, options, record)
     moving = list(tangents)
-    slopes = transforms.vjp(root, moving, transforms.ones_like(root))
+    slopes = vjp(root, moving, ones_like(root))
     along = scope.graph.constant(0.0)
     for x, slope in zip(moving, slopes, strict=True):
         along = along + sum_(slope * tangents[x])
@@ -205,4 +216,278 @@ def numbers_like(
         raise ShapeError(
             f"{what} has the shape {found.shape}, {other} {shape}; they must be the same"
         )
+    return found
+
+
+# -- Warnings of results that are infinite, undefined or zero: where a value became so, here or in
+# PyTorch, and why entries of a gradient are zero or do not exist.
+
+
+_TOLD = 3  # most operations named in a warning
+_STRETCH = 1 << 17  # entries that are examined at a time
+
+
+def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
+    """Return warnings that say where a value first became infinite or NaN.
+
+    They name the operations that the result has it from.
+    """
+    if order[-1].kind != "float" or _finite(values[order[-1]]):
+        return []
+    found: list[str] = []
+    given = False
+    blamed = {order[-1]}
+    for node in reversed(order):
+        if node not in blamed:
+            continue
+        if node.op is None:
+            given = True
+            continue
+        passed = {o for o in node.given_operands if _passes(node, o, values)}
+        blamed |= passed
+        is_born = not passed or (
+            has_nan(values[node]) and not any(has_nan(values[o]) for o in passed)
+        )
+        if node.op.outputs == 1 and is_born:
+            found.append(_origin_in_words(scope, node, values))
+    told = list(dict.fromkeys(reversed(found)))[:_TOLD]
+    return ["a value that was given is not finite", *told] if given else told
+
+
+def _passes(node: Expr, operand: Expr, values: Values) -> bool:
+    """Return whether a result may have an infinity or NaN from an operand."""
+    value = values[operand]
+    if isinstance(value, tuple):
+        return not all(np.isfinite(part).all() for part in value)
+    if operand.kind != "float" or np.isfinite(value).all():
+        return False
+    if node.op is None or not node.op.selects or not node.op.elementwise:
+        return True
+    chosen = values[node]  # a chosen constant was given by nobody: the function is defined there
+    same = (value == chosen) | np.isnan(value) & np.isnan(chosen)
+    return not operand.is_constant and bool(np.any(same & ~np.isfinite(chosen)))
+
+
+def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
+    """Return what became infinite or NaN, where, and of which two numbers."""
+    array = np.asarray(values[node])
+    assert node.op is not None
+    lost = bad = ~np.isfinite(array)
+    for operand in node.given_operands if node.op.elementwise else ():
+        if operand.kind == "float":
+            lost = lost & np.isfinite(values[operand])
+    first = next(part for part in (lost, np.isnan(array), bad) if part.any())
+    place = tuple(int(i) for i in np.argwhere(first)[0])
+    where = f" at index {list(place)}" if place else ""
+    if node.op.selects:
+        where += ", by its definition there"
+    two = _of_two(node, array, place, values)
+    return f"{text_of(scope, node)} is {array[place]}{where}{two}"
+
+
+def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
+    """Return the two numbers between which an operator stands, as in ``: 0.0/0.0``.
+
+    A second text says how to write a real root.
+    """
+    assert node.op is not None
+    sign = node.op.sign
+    if not node.op.elementwise or not sign or len(node.operands) != 2:
+        return ""
+    x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.given_operands)
+    left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
+    right = f"({y!r})" if y < 0 else f"{y!r}"
+    for n in (3, 5, 7, 9) if sign == "**" and x < 0 and math.isfinite(y) else ():
+        power = round(n * y)
+        if math.gcd(power, n) == 1 and math.isclose(n * y, power, rel_tol=1e-7):
+            root = "cbrt(...)" if n == 3 else f"(sign(...)*abs(...)**(1/{n}))"
+            right += f"; the real value is {root}" + f"**{power}" * (power != 1)
+    return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
+
+
+def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
+    """Return warnings that say where a value of large arrays is infinite or NaN.
+
+    Of values of the graph only those of the leaves are kept.
+    """
+    for leaf in order:
+        place = (
+            first_nonfinite(scope.values[leaf]) if leaf.is_leaf and leaf.kind == "float" else None
+        )
+        if place is not None:
+            where = f" at index {list(place)}" if place else ""
+            return [f"'{leaf.payload.name}' is {np.asarray(scope.values[leaf])[place]}{where}"]
+    return ["the value is not finite; a smaller part of the data would say where"]
+
+
+def has_nan(value: Any) -> bool:
+    """Return whether an array has a NaN, or one of several that stand together or by names."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        return any(map(has_nan, value))
+    return value is not None and bool(np.isnan(value).any())
+
+
+def first_nonfinite(value: Any) -> tuple[int, ...] | None:
+    """Return the index of the first entry that is infinite or NaN.
+
+    No boolean array of the value's size is made.
+    """
+    flat = np.ravel(value)
+    for start in range(0, flat.size, _STRETCH):
+        wrong = np.flatnonzero(~np.isfinite(flat[start : start + _STRETCH]))
+        if wrong.size:
+            return tuple(int(i) for i in np.unravel_index(start + int(wrong[0]), np.shape(value)))
+    return None
+
+
+def _finite(value: Any) -> bool:
+    return math.isfinite(value) if type(value) is np.float64 else bool(np.isfinite(value).all())
+
+
+def text_of(scope: Scope, node: Expr) -> str:
+    """Return what the user wrote for a node."""
+    places: list[tuple[Source, Span]] = scope.spans(node)
+    if places:
+        source, span = places[0]
+        text = source.text[span.start : span.end]
+        if len(text) <= 60:
+            return f"'{text}'"
+    return f"the result of {node.op.name}" if node.op else "a value"
+
+
+def nan_in_pytorch(
+    scope: Scope,
+    root: Expr,
+    wrt: Mapping[str, Expr],
+    record: Record,
+    values: Values,
+    order: Sequence[Expr],
+) -> list[str]:
+    """Return warnings of entries that are finite here, but NaN in PyTorch and in JAX.
+
+    There a product of zero and infinity makes them NaN.
+    """
+    told = []
+    library = "JAX" if record.dialect == JAX else "PyTorch"
+    for name, x in wrt.items():
+        adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
+        lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
+        if made and np.any(lost):
+            place = ", ".join(map(str, np.argwhere(lost)[0]))
+            told.append(
+                f"{library} gives nan for {name}{f'[{place}]' if place else ''}: at "
+                f"{text_of(scope, made[0])} it multiplies zero by what is not finite. The usual "
+                "repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
+            )
+    return told
+
+
+def _as_pytorch(
+    order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
+) -> tuple[Any, list[Expr]]:
+    """Return the adjoint of x with IEEE products, and the nodes that make NaN on the way."""
+    needed, made = grad_nodes(order, {x}), list[Expr]()
+    adjoints: dict[Expr, Any] = {}
+
+    def pull(node: Expr, cotangent: Any) -> Any:
+        adjoints[node] = cotangent
+        wanted = tuple([operand in needed for operand in node.operands])
+        if node.op is None or True not in wanted:
+            return ()
+        if node.op.kind == "flat":  # PyTorch passes zeros back through flat operations
+            return [cotangent * 0.0 if want else None for want in wanted]
+        of = [None if each is None else values[each] for each in (node, *node.operands)]
+        parts = contributions(node, wanted, cotangent, of, scale)
+        if has_nan(tuple(parts)) and not has_nan(cotangent):
+            made.append(node)
+        return parts
+
+    with np.errstate(all="ignore"):
+        sweep(order, {root: seed for root, seed in seeds.items() if root in needed}, pull)
+    return adjoints.get(x, 0.0), made
+
+
+# -- entries that are zero, or that do not exist
+
+
+def remarks(
+    scope: Scope,
+    order: Sequence[Expr],
+    wrt: Mapping[str, Expr],
+    uses: Iterable[StaticUse],
+    options: Options,
+    zero: Collection[str],
+) -> tuple[list[str], dict[str, str]]:
+    """Return warnings about names whose entries are zero, or lack a part.
+
+    Nothing is differentiated at the places where these names stand. The second result has those of
+    them that stand nowhere else: no entry can be right or wrong.
+
+    zero   the names whose entries are zero
+    """
+    found = []
+    constant = {}
+    places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
+    flows = useful_nodes(order) if zero or places else set()
+    for name, x in wrt.items():
+        if x in places:
+            part = "leaves out" if x in flows else "is 0:"
+            found.append(f"the derivative by {name} {part} {places[x]}, which is held constant")
+            if x not in flows:
+                constant[name] = found[-1]
+        elif name in zero and x not in flows and (options.wrt is None or x in order):
+            cause = _detaching(scope, order, x)
+            why = (
+                f"{cause} stops gradients, as in PyTorch"
+                if cause
+                else "nothing differentiable depends on it"
+            )
+            found.append(f"the derivative by {name} is 0: {why}")
+    return found, constant
+
+
+def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
+    """Return the only conversion through which a result depends on a name, as it is written."""
+    return (
+        next(
+            (
+                scope.detached[node]
+                for node in order
+                if node in scope.detached and x in reachable([node])
+            ),
+            None,
+        )
+        if scope.detached
+        else None
+    )
+
+
+def has_powers(order: Sequence[Expr]) -> bool:
+    """Return whether there is a power whose exponent depends on a name."""
+    return any(map(_has_exponent, order))
+
+
+def _has_exponent(node: Expr) -> bool:
+    return node.op is pow_ and node.operands[1] is not None and not node.operands[1].is_constant
+
+
+def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
+    """Return names with entries that are exponents of negative bases, with what to report."""
+    powers = [node for node in order if _has_exponent(node)]
+    values = forward([node.operand for node in powers], scope.values, scope.precision)
+    powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
+    found: dict[str, str] = {}
+    for name, x in names.items() if powers else ():
+        above = varied_nodes(order, [x])
+        power = next(
+            (node for node in powers if node.operands[1] in above and node.operand not in above),
+            None,
+        )
+        if power is not None:
+            found[name] = (
+                f"no derivative by {name}: the base of {text_of(scope, power)} is negative; "
+                f"--freeze {name} leaves it out"
+            )
     return found

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Source
+from gradcli.errors import GradcliError, Source, as_gradcli_error
 from gradcli.graph.interpret import WITH_GRADIENT, Values, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -24,19 +23,24 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
-from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp, numbers_like
-from gradcli.query.names import missing, variables
-from gradcli.query.options import Options
-from gradcli.query.warnings import (
+from gradcli.options import Options
+from gradcli.query.derivatives import (
     first_nonfinite,
+    gradient,
     has_nan,
     has_powers,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
     nan_in_pytorch,
     nonfinite,
     nonfinite_of_large,
     nowhere,
+    numbers_like,
     remarks,
 )
+from gradcli.query.programs import missing, variables
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:

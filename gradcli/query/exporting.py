@@ -19,11 +19,11 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
+from gradcli.options import Options
 from gradcli.query.derivatives import slopes_of
 from gradcli.query.evaluate import Script, answers, seed_of
 from gradcli.query.free_variables import lower_freely
-from gradcli.query.names import variables
-from gradcli.query.options import Options
+from gradcli.query.programs import variables
 from gradcli.query.uncertainty import left_out
 from gradcli.report.records import Answer
 

@@ -41,10 +41,10 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Definition, Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.ops.structure import alias
+from gradcli.options import Options
 from gradcli.plots.columns import Columns
 from gradcli.query.evaluate import run_statement
-from gradcli.query.names import refuse_glued
-from gradcli.query.options import Options
+from gradcli.query.programs import refuse_glued
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from gradcli.characters import ByName
-from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
 from gradcli.inert import clip_text
 from gradcli.language.reading import names_bound_by, words_of
@@ -33,13 +31,15 @@ from gradcli.query.specialized import (
     statements_of,
     with_deciding,
 )
+from gradcli.texts import ByName
+from gradcli.texts import by_name as found_by_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.options import DType
     from gradcli.plans.backend import Backend
-    from gradcli.query.options import DType
 
 
 # -- Functions of one vector, as solvers call them: the values of some names, one after the other,
@@ -425,7 +425,7 @@ class Function(Compiled):
         out           arrays that take gradients, by name; the others are new
 
         Gradients are given by names as the language spells them, and found by any form of these
-        (`gradcli.characters`). Raises a `GradcliError` for values at which the expression has no
+        (`gradcli.texts`). Raises a `GradcliError` for values at which the expression has no
         result.
         """
         found: tuple[Any, dict[str, NDArray[Any]]] = self.call(at, bindings, seed, out)

@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
-from gradcli.files.jsonl import ClaimInput
+from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did_you_mean
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
@@ -27,6 +25,7 @@ from gradcli.language.reading import expressions_of, mentioned_names
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
+from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
@@ -39,8 +38,7 @@ from gradcli.query.free_variables import (
     lower_freely,
 )
 from gradcli.query.general_formulas import general
-from gradcli.query.names import variables
-from gradcli.query.options import Options
+from gradcli.query.programs import variables
 from gradcli.query.uncertainty import left_out
 from gradcli.report.data import group_pairs
 from gradcli.report.derivative_record import DerivativeRecord, Path

@@ -21,6 +21,7 @@ from gradcli.formulas.textbook import Textbook, simplify, textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.sweep import ones_like
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
@@ -252,7 +253,7 @@ def _blocks(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) -> _
 def _block(y: Expr, x: Expr) -> Expr | None:
     """Return the derivative of y by x, or None if it has many entries."""
     if not x.shape:
-        return transforms.jvp(y, {x: transforms.ones_like(x)})
+        return transforms.jvp(y, {x: ones_like(x)})
     few = not y.shape or math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES
     return transforms.jacobian(y, x) if few else None
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from gradcli.errors import ShapeError, Source
 from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order, grad
+from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.sweep import grad
 from gradcli.language.run import Lowered
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
-from gradcli.query.warnings import text_of
+from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
 from gradcli.report.records import box_text

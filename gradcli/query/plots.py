@@ -15,15 +15,15 @@ from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismat
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
+from gradcli.options import Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, levels
 from gradcli.plots.sampling import Samples, sample
 from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import Script, answers
 from gradcli.query.free_variables import SampledPoints
-from gradcli.query.names import missing
-from gradcli.query.options import Options
 from gradcli.query.over import place_notes
+from gradcli.query.programs import missing
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
 from gradcli.report.records import box_text

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from gradcli.containment import as_gradcli_error
 from gradcli.errors import (
     EvaluationError,
     GradcliError,
@@ -21,7 +20,7 @@ from gradcli.errors import (
     Span,
     UnknownNameError,
     UsageError,
-    text_lines,
+    as_gradcli_error,
 )
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
@@ -31,15 +30,16 @@ from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Binding, Expression, Node, Query, rewritten
 from gradcli.ops.elementwise.arithmetic import sub
+from gradcli.options import Options
 from gradcli.query.bindings import as_equations
 from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import Subject, derivative, query_of
 from gradcli.query.general_formulas import general
-from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
+from gradcli.texts import text_lines
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"
 _ON_CURVE = 1e-3  # how far apart the sides of an equation may be at a rounded point

@@ -13,27 +13,22 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradcli.errors import (
-    GradcliError,
-    ParseError,
-    ShapeError,
-    UsageError,
-    text_lines,
-)
+from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import ones_like, vjp
+from gradcli.graph.sweep import ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
+from gradcli.options import Options
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients
 from gradcli.query.bindings import by_names
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
-from gradcli.query.names import variables
-from gradcli.query.options import Options
+from gradcli.query.programs import variables
+from gradcli.texts import text_lines
 
 # -- A program lowered for values of given names, shapes and dtypes: its result as a graph, and
 # what a plan of it takes, in order.

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError, Source, text_lines
+from gradcli.errors import EvaluationError, GradcliError, Source
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, itself, useful_nodes
-from gradcli.graph.transforms import ones_like, zeros_like
+from gradcli.graph.sweep import backward, itself, ones_like, useful_nodes, zeros_like
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
@@ -35,9 +34,10 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic
+from gradcli.options import LONG, Options
 from gradcli.plans.assembly import Writer
-from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
+from gradcli.texts import text_lines
 
 # -- Numbers that names of a query stand for ------------------------------------------------------
 

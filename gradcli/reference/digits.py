@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import NO_VALUE, Algebra
 from gradcli.reference.contexts import Undecidable, context, has_flint

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.transforms import Derivation
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain

@@ -277,8 +277,5 @@ class _Short(Repr):
         )
 
 
-_SHORT = _Short()
-
-
 def _write(value: Any) -> str:
-    return clip_text(_SHORT.repr(value), _PART)
+    return clip_text(_Short().repr(value), _PART)

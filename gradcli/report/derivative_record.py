@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gradcli.characters import ByName, normalize
 from gradcli.inert import printable
 from gradcli.notation import name as spelled
 from gradcli.report.lines import EMPTY, Line, Table, labelled_line, notes
 from gradcli.report.records import Answer
 from gradcli.report.steps import Steps, step_lines, steps_in_latex
+from gradcli.texts import ByName, normalize
 
 _TOO_LONG = "(too long to be shown)"
 _LONGER = "\\text{a longer formula}"

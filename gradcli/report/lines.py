@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import text_lines
 from gradcli.inert import (
     display_width,
     html_text,
@@ -23,6 +22,7 @@ from gradcli.inert import (
     printable,
     xml_text,
 )
+from gradcli.texts import text_lines
 
 _LABELS = 9  # columns for labels, where they are short
 

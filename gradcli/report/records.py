@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from gradcli.errors import GradcliError, text_lines
+from gradcli.errors import GradcliError
 from gradcli.inert import printable
 from gradcli.notation import array
 from gradcli.notation import name as spelled
@@ -27,6 +27,7 @@ from gradcli.report.lines import (
     notes,
     with_deviations,
 )
+from gradcli.texts import text_lines
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, VariableCheck, Worst

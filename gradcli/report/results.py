@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gradcli.characters import by_name
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
+from gradcli.texts import by_name
 
 # None where no check was asked for
 Checked_co = TypeVar("Checked_co", bound=Check | None, covariant=True)

@@ -14,8 +14,7 @@ from unittest import mock
 import numpy as np
 
 import gradcli
-from gradcli.cli.exit_codes import run_guarded
-from gradcli.cli.main import app
+from gradcli.cli.main import app, run_guarded
 
 # What is measured of an answer, not said by it.
 _MEASURES = frozenset(

@@ -18,8 +18,8 @@ from oracles.libraries import PLACES, has, spelled, used
 from oracles.planting import touched
 from oracles.values import VALUES
 
-from gradcli.graph import transforms
 from gradcli.graph.nodes import reachable
+from gradcli.graph.sweep import ones_like, vjp
 from gradcli.ops.calling.prefixes import JAX, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import called_by
 from gradcli.ops.spec import Composite, Op
@@ -44,9 +44,7 @@ def _cases() -> dict[str, list[Program]]:
     found: dict[str, list[Program]] = defaultdict(list)
     for case in sorted(CASES, key=lambda case: sum(map(np.size, case.values.values()))):
         scope, root = lowered(case.text, case.values)
-        slopes = transforms.vjp(
-            root, [scope.names[name] for name in case.values], transforms.ones_like(root)
-        )
+        slopes = vjp(root, [scope.names[name] for name in case.values], ones_like(root))
         program = Program(case.text, case.values)
         for name in {node.op.name for node in reachable([root, *slopes]) if node.op is not None}:
             if len(found[name]) < _MOST:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli.exit_codes import FINE
+from gradcli.cli.endings import FINE
 from gradcli.cli.request import (
     COMMANDS,
     CacheRequest,
@@ -27,8 +27,8 @@ from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode
 from gradcli.report.rules import RULES
-from gradcli.spelling import words
-from gradcli.storage.cache import NATIVE, STORES, folder
+from gradcli.storage import NATIVE, STORES, folder
+from gradcli.texts import words
 
 
 def list_functions(request: FunctionsRequest) -> int:

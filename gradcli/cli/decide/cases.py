@@ -26,17 +26,15 @@ from gradcli.cli.inputs import (
     programs_of,
 )
 from gradcli.cli.request import CheckRequest
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, UsageError, text_lines
-from gradcli.files.jsonl import ClaimInput
+from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, is_handed_over
-from gradcli.files.option_table import option_value
-from gradcli.files.settings import Configuration, Settings, verdicts
+from gradcli.files.settings import Configuration, Settings, checking_options, verdicts
 from gradcli.inert import shell_command
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Asked, Statement
 from gradcli.limits import Limits
+from gradcli.options import CHECKING, ClaimInput, Options, option_value
 from gradcli.plans.backend import require_compiler
 from gradcli.plans.threads import cores
 from gradcli.query.cases import (
@@ -50,14 +48,12 @@ from gradcli.query.cases import (
     records_with_claims,
     unrun,
 )
-from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import CHECKING, Options, checking_options
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
-from gradcli.spelling import words
-from gradcli.storage.whole_files import here, path_text
+from gradcli.storage import here, path_text
+from gradcli.texts import text_lines, words
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.
@@ -78,8 +74,8 @@ class FileOptions:
         options = check_options(request)
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
-        if request.backend is not None:
-            require_compiler(request.backend)
+        if request.backend == "native":
+            require_compiler()
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
         self._made = cache(partial(checking_options, options=options))
 

@@ -17,7 +17,7 @@ from gradcli.cli.inputs import Inputs, is_stream
 from gradcli.errors import UsageError
 from gradcli.files.settings import Settings
 from gradcli.functions.places import is_installed
-from gradcli.storage.whole_files import real
+from gradcli.storage import real
 
 # References to data, in programs and records.
 _DATA = re.compile(rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])""")

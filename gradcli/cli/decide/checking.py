@@ -12,26 +12,18 @@ import time
 from collections.abc import Generator
 from contextlib import closing
 
-from gradcli.cli import interrupts
+from gradcli.cli import endings
 from gradcli.cli.decide.cases import Cases, Repeating, Work
-from gradcli.cli.exit_codes import (
-    BAD_INPUT,
-    FINE,
-    FOUND,
-    INTERNAL,
-    INTERRUPTED,
-    code_of,
-    say_remarks,
-)
+from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of
 from gradcli.cli.inputs import Inputs, expression_apart
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import Progress, Reports
-from gradcli.cli.write.results import say
+from gradcli.cli.write.results import say, say_remarks
 from gradcli.errors import GradcliError, UsageError
 from gradcli.inert import printable
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.report.outcomes import ERROR, Outcome, Summary
-from gradcli.storage.whole_files import path_text
+from gradcli.storage import path_text
 
 
 def check(request: CheckRequest) -> int:
@@ -55,7 +47,7 @@ def check(request: CheckRequest) -> int:
             Progress(_shows_progress(request, reports.shown)) as progress,
         ):
             for outcome in outcomes:
-                interrupts.check()
+                endings.raise_interrupt()
                 counted = results.add(outcome)
                 progress.add(counted)
                 reports.add(counted)

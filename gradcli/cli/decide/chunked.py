@@ -19,6 +19,7 @@ from gradcli.errors import UsageError
 from gradcli.files.arrays import split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
+from gradcli.options import names_of
 from gradcli.query.chunked.executors import Here, executor_on
 from gradcli.query.chunked.runs import (
     ChunkRun,
@@ -27,11 +28,10 @@ from gradcli.query.chunked.runs import (
     check_of_first,
     describe_store,
 )
-from gradcli.query.options import names_of
 from gradcli.query.specialized import Settings
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.storage.whole_files import real
+from gradcli.storage import real
 
 _MANY = 10_000  # most chunks: more of them would only keep a scheduler busy, and could be larger
 # How many chunks fit into the memory limit: a thread holds several at once, being read, computed

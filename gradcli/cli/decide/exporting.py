@@ -10,7 +10,7 @@ from gradcli.cli.request import ExportRequest
 from gradcli.cli.write.results import put, say
 from gradcli.exports.python import target_named, target_of
 from gradcli.query.exporting import Export, file_of, subjects
-from gradcli.storage.whole_files import write_whole
+from gradcli.storage import write_whole
 
 
 def export(request: ExportRequest) -> int:

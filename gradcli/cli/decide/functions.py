@@ -37,15 +37,15 @@ from gradcli.functions.asking import (
 from gradcli.functions.calls import call_guarded
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
+from gradcli.options import Options
 from gradcli.query.cases import left_undecided, outcome_of
-from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
-from gradcli.spelling import words
-from gradcli.storage.whole_files import here, path_text
+from gradcli.storage import here, path_text
+from gradcli.texts import words
 
 # -- Python functions in a process of their own: what they print, change, raise or end there harms
 # nobody, and a time limit ends them.

@@ -22,12 +22,11 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from gradcli.cli.decide.cases import Batch, Part, Piece, Work
-from gradcli.cli.interrupts import ENDING
+from gradcli.cli.endings import ENDING
 from gradcli.cli.request import CheckRequest
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, InternalError
+from gradcli.errors import GradcliError, InternalError, as_gradcli_error
 from gradcli.query.cases import name_of, outcome_of
-from gradcli.query.names import UsedNames
+from gradcli.query.programs import UsedNames
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 

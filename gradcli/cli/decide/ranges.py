@@ -29,7 +29,7 @@ from gradcli.query.programs import Programs
 from gradcli.report.plot_chart import Chart, Row, Style
 from gradcli.report.ranges import BoundRecord, PlotRecord
 from gradcli.report.table import plot_rows
-from gradcli.storage.whole_files import write_whole
+from gradcli.storage import write_whole
 
 EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
 BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"

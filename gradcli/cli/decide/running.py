@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from gradcli.cli import interrupts
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
+from gradcli.cli import endings
+from gradcli.cli.endings import FINE, FOUND, code_of
 from gradcli.cli.inputs import (
     Inputs,
     assignments,
@@ -22,17 +22,16 @@ from gradcli.cli.inputs import (
     programs_of,
 )
 from gradcli.cli.request import EXAMPLE, EvalRequest
-from gradcli.cli.write.results import Form, writer_for
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import UsageError, text_lines
+from gradcli.cli.write.results import Form, say_remarks, writer_for
+from gradcli.errors import UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
+from gradcli.options import Options, names_of
 from gradcli.plans.backend import require_compiler
 from gradcli.query.evaluate import Script, records
-from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import Options, names_of
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, UsedNames, refuse_unknown_in
 from gradcli.report.records import Answer, Record
+from gradcli.texts import text_lines
 
 
 def scripts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Script]:
@@ -142,7 +141,7 @@ class Run:
         said = FINE
         try:
             for result in self.answers():
-                interrupts.check()
+                endings.raise_interrupt()
                 writer.write(result)
                 codes.add(
                     code_of(result.error.error)
@@ -241,7 +240,8 @@ def eval_options(request: EvalRequest) -> Options:
     Raises UsageError, and NativeError without a compiler.
     """
     options = options_of(request, "modes eval")
-    require_compiler(request.backend)
+    if request.backend == "native":
+        require_compiler()
     mode = next(
         (
             option.removeprefix("--")

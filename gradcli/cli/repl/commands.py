@@ -16,17 +16,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcli.cli import interrupts
-from gradcli.cli.exit_codes import FINE, command_of
+from gradcli.cli import endings
+from gradcli.cli.endings import FINE
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
 from gradcli.inert import inert_lines, pad
 from gradcli.language.tokens import open_brackets
 from gradcli.limits import DEFAULT
 from gradcli.report.lines import short
+from gradcli.texts import suggestion
 
 
 def converse(request: ReplRequest) -> int:
@@ -42,7 +43,7 @@ def converse(request: ReplRequest) -> int:
         from gradcli.cli.repl.prompt import history_file, talk
 
         put(f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n")
-        with interrupts.staying():
+        with endings.staying():
             for text in first:
                 session.feed(text)
             return talk(session, history_file() if request.history else None, COMMANDS)
@@ -117,7 +118,7 @@ def call(session: Session, words: list[str]) -> int:
 
 def _run(words: list[str], **how: Any) -> int:
     """Run a command of gradcli as it is typed."""
-    from gradcli.cli.main import app
+    from gradcli.cli.main import app, command_of
 
     command: Any = command_of(lambda **framework: app(words, **framework))
     code: int = command if isinstance(command, int) else command(**how)
@@ -170,7 +171,7 @@ def _why(session: Session, text: str) -> int:
 
 
 def _save(session: Session, text: str) -> None:
-    from gradcli.storage.whole_files import write_whole
+    from gradcli.storage import write_whole
 
     program = session.text()
     if not program or not text:

@@ -16,11 +16,11 @@ from prompt_toolkit.filters import has_completions
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from gradcli.cli.exit_codes import FINE
+from gradcli.cli.endings import FINE
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.notation import GREEK
 from gradcli.query.catalogue import function_names
-from gradcli.storage.cache import folder, make_private
+from gradcli.storage import folder, make_private
 
 
 def history_file() -> Path | None:

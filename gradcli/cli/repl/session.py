@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of
 from gradcli.cli.inputs import limits_of
 from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import Writer, put_text, say
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import GradcliError, Source, text_lines
+from gradcli.errors import GradcliError, Source, as_gradcli_error
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
 from gradcli.language.tokens import open_brackets
 from gradcli.language.tree import Assertion, Query
 from gradcli.limits import DEFAULT
+from gradcli.options import Options
 from gradcli.query.evaluate import only_follows, run_statement
-from gradcli.query.options import Options
 from gradcli.query.programs import Programs
+from gradcli.texts import text_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")

@@ -22,7 +22,7 @@ from gradcli.errors import UsageError, one_of
 from gradcli.files.settings import Settings
 from gradcli.inert import one_line
 from gradcli.report.outcomes import KINDS, Outcome, Report, Summary, make
-from gradcli.storage.whole_files import Replacement, cannot_write, real
+from gradcli.storage import Replacement, cannot_write, real
 
 
 class Reports:

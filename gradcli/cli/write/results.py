@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradcli.containment import as_gradcli_error
-from gradcli.errors import UsageError
+from gradcli.cli.endings import BAD_INPUT, FINE
+from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.inert import LACKING, clip_text, inert_lines
 
 if TYPE_CHECKING:
@@ -64,6 +64,17 @@ def say(text: str) -> None:
     """Lines beside the output: errors, notes, warnings."""
     if sys.stderr is not None:  # given None, print would use standard output
         print(inert_lines(text), file=sys.stderr, flush=True)
+
+
+def say_remarks(remarks: Callable[[], list[str]]) -> int:
+    """Print what is known of names when a run is over, and give the exit code that follows."""
+    try:
+        for remark in remarks():
+            say(f"warning: {remark}")
+    except GradcliError as error:
+        say(error.render())
+        return BAD_INPUT
+    return FINE
 
 
 def hint(text: str) -> None:
@@ -227,7 +238,7 @@ class Writer:
         elif self.found:
             self.put(self._picture())
         if self.texts and self.out is not None:
-            from gradcli.storage.whole_files import write_whole
+            from gradcli.storage import write_whole
 
             write_whole(Path(self.out), "".join(self.texts).encode())
 

@@ -17,20 +17,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.characters import is_number
 from gradcli.cli.inputs import assignments
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain
 from gradcli.report.records import Failure, Record
-from gradcli.storage.whole_files import (
-    cannot_write,
-    discard,
-    is_device,
-    put_in_place,
-    real,
-    temporary_beside,
-)
+from gradcli.storage import cannot_write, discard, is_device, put_in_place, real, temporary_beside
+from gradcli.texts import is_number
 
 
 def targets_of(texts: Iterable[str]) -> dict[str, str]:

@@ -24,8 +24,8 @@ from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays
 from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import backward
-from gradcli.graph.transforms import derive, ones_like
+from gradcli.graph.sweep import backward, ones_like
+from gradcli.graph.transforms import derive
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import find
 from gradcli.ops.structure import clone

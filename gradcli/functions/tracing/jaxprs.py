@@ -21,10 +21,10 @@ from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.spec import Op
-from gradcli.spelling import words
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import caller, record_of
 from gradcli.tensors.torch.namespace import function
+from gradcli.texts import words
 
 
 class Chosen(np.ndarray):

@@ -17,12 +17,12 @@ import numpy as np
 
 from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
-from gradcli.spelling import words
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import cast, get, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.transforms.vectorizing import map_ends
+from gradcli.texts import words
 
 # Methods that differ from NumPy's functions of the same name.
 _IN_PLACE = words("partition put resize sort")

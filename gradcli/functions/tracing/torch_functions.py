@@ -22,7 +22,6 @@ from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_own
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.spec import Op
-from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import Entries
 from gradcli.tensors.core.in_place import write
@@ -30,6 +29,7 @@ from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
 from gradcli.tensors.transforms.vectorizing import map_ends
+from gradcli.texts import words
 
 # -- Tensors of ours as code of PyTorch's takes them for its own: their dtypes, and what tells the
 # passage that numbers leave the graph.

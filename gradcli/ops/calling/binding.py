@@ -19,14 +19,13 @@ from gradcli.errors import (
     PlaceError,
     TypeMismatchError,
     UnreadArgumentError,
-    suggestion,
-    text_lines,
 )
 from gradcli.ops.arrays.shapes import StaticArray, getitem, vector_of
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.registry import general
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.texts import suggestion, text_lines
 
 # -- Parameters of libraries that are not read here, and the values of them that change neither
 # value nor gradient.

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import text_lines
 from gradcli.ops.calling.prefixes import DIALECTS, JAX, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import (
     Signature,
@@ -27,7 +26,7 @@ from gradcli.ops.calling.signatures import (
 )
 from gradcli.ops.registry import load, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
-from gradcli.spelling import words
+from gradcli.texts import text_lines, words
 
 # -- What NumPy, PyTorch and SciPy call the operations at the heart of the catalogue, and where
 # their arguments differ.

@@ -30,9 +30,9 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from gradcli.errors import text_lines
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.texts import text_lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)

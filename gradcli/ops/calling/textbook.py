@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 from gradcli.ops.spec import Op
-from gradcli.spelling import words
+from gradcli.texts import words
 
 MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs", "||": "norm"}  # signs before an operand or around it
 # Textbook names that no library has.

@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gradcli.errors import NativeError
-from gradcli.storage.cache import NATIVE, digest
+from gradcli.storage import NATIVE, digest
 
 # -- What compilers are told: flags with which loops are as fast as the processor, and NaN,
 # infinities and signs of zeros stay NumPy's.

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.nodes import Expr, definition_order
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import in_time

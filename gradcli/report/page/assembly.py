@@ -28,7 +28,7 @@ from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
 from gradcli.report.steps import steps_in_html
-from gradcli.spelling import words
+from gradcli.texts import words
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
 

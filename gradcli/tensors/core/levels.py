@@ -17,10 +17,10 @@ import numpy as np
 
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, stack
 from gradcli.ops.structure import clone
-from gradcli.spelling import words
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.texts import words
 
 
 class BatchLevel:

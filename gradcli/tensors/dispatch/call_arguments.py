@@ -15,13 +15,13 @@ from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
-from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, of_numpy, result_type
 from gradcli.tensors.core.in_place import as_tensor
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.texts import words
 
 # Functions that take two of Python's numbers.
 # Functions of PyTorch's that take numbers alone, too, without any tensor.

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, AxisError, ShapeError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, AxisError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling import binding
@@ -51,6 +51,7 @@ from gradcli.tensors.dispatch.call_arguments import (
     settle,
     takes_dtype,
 )
+from gradcli.texts import suggestion
 
 Form = Callable[[list[Any]], Any]  # what all calls of one form do with their tensors
 

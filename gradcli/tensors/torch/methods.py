@@ -19,7 +19,6 @@ from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.operands import Operand
 from gradcli.ops.registry import public_names, registry
 from gradcli.ops.spec import Op
-from gradcli.spelling import words
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.in_place import (
     as_tensor,
@@ -53,6 +52,7 @@ from gradcli.tensors.torch.own_methods import (
     rearrange,
 )
 from gradcli.tensors.transforms.vectorizing import interpret
+from gradcli.texts import words
 
 # -- Methods that give a tensor new content, or a new shape, in place -----------------------------
 

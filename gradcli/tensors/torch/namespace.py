@@ -20,7 +20,6 @@ from gradcli.ops.calling.meanings import CALL, Class, class_of, qualified_name
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, public_names, record_named
 from gradcli.ops.spec import Composite
-from gradcli.spelling import words
 from gradcli.tensors.core import dtypes, modes
 from gradcli.tensors.core.dtypes import as_numpy, of_numpy
 from gradcli.tensors.core.in_place import as_tensor, clone_of
@@ -36,6 +35,7 @@ from gradcli.tensors.torch.creation import RANDOM
 from gradcli.tensors.torch.own_methods import BITS, CASTS, MEMORY, METHODS
 from gradcli.tensors.torch.own_methods import FUNCTIONS as QUESTIONS
 from gradcli.tensors.transforms import vectorizing
+from gradcli.texts import words
 
 
 @cache

@@ -21,13 +21,13 @@ from gradcli.namespace.compositions import letter_operands, line, moving
 from gradcli.ops.calling.meanings import is_part, qualified_name
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.spec import Op
-from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.in_place import as_tensor
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
 from gradcli.tensors.dispatch.library_calls import caller, record_of
 from gradcli.tensors.torch.namespace import einsum
+from gradcli.texts import words
 
 # NumPy computes these in doubles, whereas PyTorch keeps whole numbers or refuses them.
 _IN_DOUBLES = words("average corrcoef cov fabs float_power modf rint")

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import LinAlgError
-from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, as_numpy, of_numpy, of_pytorch, untaken
 from gradcli.tensors.core.in_place import (
@@ -32,6 +31,7 @@ from gradcli.tensors.core.modes import device as torch_device
 from gradcli.tensors.core.tensor import Tensor, address, regraph, stands_in_order, start, strides
 from gradcli.tensors.dispatch.apply import check_annotations, region
 from gradcli.tensors.dispatch.library_calls import caller
+from gradcli.texts import words
 
 
 def array(x: Any) -> np.ndarray:

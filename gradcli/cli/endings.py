@@ -1,7 +1,7 @@
-"""Signals that end the program.
+"""Ends of the program: exit codes, and the signals that end it.
 
-They do so at any moment, with an exit code of their own, without a traceback, and with nothing half
-done.
+Signals do so at any moment, with an exit code of their own, without a traceback, and with nothing
+half done. They are handled before anything else is imported, so nothing is imported here.
 
 While a command runs, the first signal raises KeyboardInterrupt, or SystemExit with 128 plus the
 signal's number, so that everything on the way is tidied up. Before and after a command there is
@@ -20,12 +20,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from gradcli.errors import GradcliError
+
+FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
 ENDING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 _PATIENCE = 1.0  # seconds for an orderly end
+
+
+def code_of(error: GradcliError) -> int:
+    """Return the exit code that an error stands for."""
+    return INTERNAL if error.code == "internal" else BAD_INPUT
 
 
 class _State:
@@ -88,7 +98,7 @@ def staying() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def check() -> None:
+def raise_interrupt() -> None:
     """Raise once more for a signal that somebody has swallowed.
 
     Loops call it before they show the result of a step.
@@ -122,14 +132,19 @@ def _raised_for(number: int) -> BaseException:
 
 
 def _end_at_once(number: int) -> NoReturn:
-    # The module may be half imported.
-    abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)
-    if abandon is not None:
-        abandon()
+    abandon_files()
     if number == signal.SIGINT and not announce_once():
         with suppress(OSError):
             os.write(2, b"interrupted\n")
     os._exit(128 + number)
+
+
+def abandon_files() -> None:
+    """Remove files that were begun and will not be finished any more."""
+    # The module may be half imported, or not at all.
+    abandon = getattr(sys.modules.get("gradcli.storage"), "abandon", None)
+    if abandon is not None:
+        abandon()
 
 
 def announce_once() -> bool:

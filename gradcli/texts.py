@@ -1,4 +1,4 @@
-"""Normal form of the characters of texts.
+"""Texts: characters in their normal form, lines, words, and the known word that was meant.
 
 Characters are composed, and names get the form that Python gives its own, in time that grows with
 the text.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Set
+from itertools import islice
 from typing import Any, Literal
 
 # Most combining marks in a row that are normalized, as in Unicode's stream-safe form: sorting more
@@ -101,3 +103,48 @@ def by_name(results: Any) -> Any:
     if isinstance(results, dict):
         return ByName((name, by_name(each)) for name, each in results.items())
     return tuple(map(by_name, results)) if type(results) is tuple else results
+
+
+def text_lines(text: str, *, keepends: bool = True) -> list[str]:
+    r"""Return the lines of a text, each with its end.
+
+    A line ends at ``\n`` (or ``\r\n``) and nowhere else, as in a file.
+
+    `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text:
+    the rest of a comment after them would be run.
+    """
+    lines = text.split("\n")
+    last = lines.pop()
+    found = [line + "\n" for line in lines] + ([last] if last else [])
+    return found if keepends else [line.rstrip("\r\n") for line in found]
+
+
+def words(text: str) -> Set[str]:
+    """Return the words of a text as a set in their order, for lists of names."""
+    return dict.fromkeys(text.split()).keys()
+
+
+_LONGEST_WORD = 60  # longest word for which a likely spelling is sought
+# Only the first so many candidates are looked at, so that an error takes no longer in a program of
+# millions of names.
+_CANDIDATES = 2_000
+
+
+def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
+    """Return the one candidate close enough to be a likely spelling of word, else None."""
+    if len(word) > _LONGEST_WORD:
+        return None
+    import difflib
+
+    lowered = word.lower()
+    found = {candidate.lower(): candidate for candidate in islice(candidates, _CANDIDATES)}
+    # An upper bound of difflib's ratio, by the letters that both have, leaves few words for
+    # difflib.
+    likely = [
+        folded
+        for folded in found
+        if 2 * sum(map(folded[:_LONGEST_WORD].__contains__, lowered))
+        >= cutoff * (len(lowered) + len(folded))
+    ]
+    close = difflib.get_close_matches(lowered, likely, n=1, cutoff=cutoff)
+    return found[close[0]] if close else None

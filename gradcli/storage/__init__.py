@@ -1,1 +1,0 @@
-"""Files that are whole or not there: the user's, and what is kept in a cache between runs."""
