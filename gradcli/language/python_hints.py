@@ -483,7 +483,13 @@ def rewrite(text: str) -> str:
 
     This is for functions of one line, derivatives of libraries, printed values and NumPy's draws.
     """
-    if any(word in text for word in ("def ", "lambda ", "grad(", "print(", "random.")):
+    if (
+        "def " in text
+        or "lambda " in text
+        or "grad(" in text
+        or "print(" in text
+        or "random." in text
+    ):
         for pattern, written in _REWRITTEN:
             text = pattern.sub(written, text)
     return text

@@ -498,7 +498,7 @@ class CompilationCache:
                 return None
             self._families[key] = _family(between, words, pattern, self.limits)
         family = self._families[key]
-        if family is None or not all(names_.keys().isdisjoint(family.callees) for names_ in taken):
+        if family is None or any(name in table for name in family.callees for table in taken):
             return None
         kept = tuple([words[place] for place in family.kept])
         template = family.templates.get(kept)
