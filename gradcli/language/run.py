@@ -471,8 +471,9 @@ class Program:
             leaf = scope.bind_value(name, number.value)
         except GradcliError:  # a limit, which the statement reports
             return False
-        span, name_span = Span(found.start(1), found.end(2)), Span(*found.span(1))
-        scope.bindings[leaf] = Binding(source, span, name, name_span, Expression(number, [number]))
+        scope.bindings[leaf] = Binding(
+            source, Span(0, number.end), name, Span(0, len(name)), Expression(number, [number])
+        )
         self._kept = scope.mark()
         return True
 

@@ -229,7 +229,8 @@ def _answers(
         for name, value in arguments.items()
         if value is not None or usual[name] is not None
     }
-    read = given.options_of(said, what)
+    changed = {name: value for name, value in said.items() if value is not usual[name]}
+    read = said | given.options_of(changed, what)
     given.refuse_exclusive(read, usual)
     if "mode" in read:
         read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)

@@ -45,14 +45,11 @@ def plain(value: Any) -> Any:
 
     Numbers are the shortest floats that are read back unchanged.
     """
-    kind = type(value)
-    if kind is int or value is None:
-        return value
     if isinstance(value, str):
-        return well_formed(value if kind is str else str(value))
+        return well_formed(str(value))
     if isinstance(value, float):
         return number(float(value))
-    if isinstance(value, int):
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, dict):
         return {well_formed(name): plain(inner) for name, inner in value.items()}
