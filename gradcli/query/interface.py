@@ -230,8 +230,9 @@ def _answers(
         if value is not None or usual[name] is not None
     }
     changed = {name: value for name, value in said.items() if value is not usual[name]}
-    read = said | given.options_of(changed, what)
-    given.refuse_exclusive(read, usual)
+    changed = given.options_of(changed, what)
+    given.refuse_exclusive(changed)
+    read = said | changed
     if "mode" in read:
         read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
     asked["covariances"] = given.covariances_of(read.pop("cov", None), known)

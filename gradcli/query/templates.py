@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections import ChainMap, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -54,6 +53,7 @@ class Number(NamedTuple):
 
 
 Lookup = Callable[[str], Number | None]
+Tables = Sequence[Mapping[str, Any]]  # with names that are no functions of the catalogue
 
 
 def of_scope(scope: Scope, options: Options) -> Lookup:
@@ -384,11 +384,13 @@ class CompilationCache:
         if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
             return None
         self.mentioned = set()
-        return self._record(source, of_values(values, options, self.mentioned), (values,), options, id)
+        return self._record(
+            source, of_values(values, options, self.mentioned), (values,), options, id
+        )
 
     @np.errstate(all="ignore")
     def _record(
-        self, source: Source, lookup: Lookup, taken: Sequence[Mapping[str, Any]], options: Options, id: Any = None, dialect: str | None = None
+        self, source: Source, lookup: Lookup, taken: Tables, options: Options, id: Any = None, dialect: str | None = None
     ) -> Record | None:  # fmt: skip
         usual = (
             options.bare
@@ -425,7 +427,7 @@ class CompilationCache:
         self,
         parts: Iterable[tuple[bool, tuple[str, ...], list[str]]],
         lookup: Lookup,
-        taken: Sequence[Mapping[str, Any]],
+        taken: Tables,
         *,
         at_once: bool,
     ) -> tuple[Any, dict[str, Any]] | None:
@@ -468,7 +470,7 @@ class CompilationCache:
         return (np.float64(value), gradient) if gradient and is_finite else None
 
     def _read(
-        self, between: tuple[str, ...], words: Sequence[str], taken: Sequence[Mapping[str, Any]], at_once: bool
+        self, between: tuple[str, ...], words: Sequence[str], taken: Tables, at_once: bool
     ) -> tuple[Template, set[int], list[str], list[float]] | None:
         """Return the template of an expression in pieces, deciding places, names and numbers.
 
