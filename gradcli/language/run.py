@@ -45,16 +45,7 @@ from gradcli.language.statements import (
     tokens_of,
     without_bad_help,
 )
-from gradcli.language.tokens import (
-    PLAIN_BINDING,
-    PYTHON_WORDS,
-    RESERVED,
-    SYMBOL,
-    has_sign,
-    logical_lines,
-    refuse_measured,
-    sign_in,
-)
+from gradcli.language.tokens import SYMBOL, has_sign, logical_lines, refuse_measured, sign_in
 from gradcli.language.tree import (
     Asked,
     Assertion,
@@ -66,7 +57,6 @@ from gradcli.language.tree import (
     Expression,
     Import,
     Lost,
-    Number,
     Query,
     Relation,
     Several,
@@ -451,31 +441,6 @@ class Program:
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
         self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
-
-    def bind_number(self, source: Source) -> bool:
-        """Bind a name by a line like ``x = 0.5``, in a tenth of the time that a statement takes.
-
-        Return False for what is more than that.
-        """
-        found, scope = PLAIN_BINDING.fullmatch(source.text), self.scope
-        if found is None or type(source) is not Source or scope.dialect.conflict is not None:
-            return False
-        name, text = found.groups()
-        if name in RESERVED or name in PYTHON_WORDS or scope.knows(name):
-            return False
-        value = float(text)
-        number = Number(int(text) if text.isdigit() and value < 2**53 else value, *found.span(2))
-        number.place = 0
-        scope.forget_since(self._kept)
-        try:
-            leaf = scope.bind_value(name, number.value)
-        except GradcliError:  # a limit, which the statement reports
-            return False
-        scope.bindings[leaf] = Binding(
-            source, Span(0, number.end), name, Span(0, len(name)), Expression(number, [number])
-        )
-        self._kept = scope.mark()
-        return True
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate.

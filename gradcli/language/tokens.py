@@ -66,7 +66,6 @@ _TOKEN = re.compile(
 # names and numbers as here, except for underscores between digits and names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
 WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
-PLAIN_BINDING = re.compile(rf"({_ASCII_NAME})[ \t]*=[ \t]*({_PLAIN_NUMBER})\s*")
 ROOTS = ("√", "∛")  # signs of roots, which stand before the radicand
 STARTS_NUMBER = frozenset("0123456789.")
 

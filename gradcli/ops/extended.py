@@ -165,13 +165,3 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 PROD = Reduced(_prod)
-
-
-def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
-    top = x.max(axis=axes, keepdims=True)
-    raised = np.exp(x - top)
-    total = raised.sum(axis=axes, keepdims=True)
-    return np.log(total) + top, raised / total
-
-
-LOGSUMEXP = Reduced(_logsumexp)

@@ -194,8 +194,6 @@ def records(
     program = script.opened
     scope = program.scope
     for source in script.sources():
-        if program.bind_number(source):
-            continue
         record = None
         if cache is not None and not scope.deviations:
             record = cache.in_scope(scope, source, options)

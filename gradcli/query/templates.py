@@ -392,15 +392,16 @@ class CompilationCache:
     def _record(
         self, source: Source, lookup: Lookup, taken: Tables, options: Options, id: Any = None, dialect: str | None = None
     ) -> Record | None:  # fmt: skip
+        text = source.text
         usual = (
             options.bare
             and self.precision == "float64"
-            and len(source.text) <= self.limits.length
+            and len(text) <= self.limits.length
             and type(source) is Source
         )
-        if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
+        if not usual or not text.isascii() or "#" in text or "|" in text or "=" in text:
             return None
-        text = source.text.strip(string.whitespace)
+        text = text.strip(string.whitespace)
         long = len(text) >= LONG
         lookup = cache(lookup) if long else lookup
         try:
