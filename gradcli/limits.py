@@ -183,7 +183,7 @@ class Limits:
             raise LimitError(
                 f"an array of {len(shape)} axes is over the limit of {self.dimensions}"
             )
-        return 0 if 0 in shape else entries
+        return math.prod(shape)
 
     def check_array(self, shape: tuple[int, ...]) -> None:
         """Raise LimitError for an array too large to be made."""

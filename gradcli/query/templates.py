@@ -53,7 +53,6 @@ class Number(NamedTuple):
 
 
 Lookup = Callable[[str], Number | None]
-Tables = Sequence[Mapping[str, Any]]  # with names that are no functions of the catalogue
 
 
 def of_scope(scope: Scope, options: Options) -> Lookup:
@@ -372,10 +371,10 @@ class CompilationCache:
         """Return the record of a query in a program, or None if it is for the ordinary way."""
         if any(name not in scope.names for name in options.freeze):
             return None
-        taken = scope.functions, scope.objects, scope.names
         return self._record(
-            source, of_scope(scope, options), taken, options, dialect=scope.dialect.asked_dialect()
-        )
+            source, of_scope(scope, options), (scope.functions, scope.objects, scope.names), options,
+            dialect=scope.dialect.asked_dialect(),
+        )  # fmt: skip
 
     def in_record(
         self, values: Mapping[str, Any], source: Source, options: Options, id: Any
@@ -390,7 +389,7 @@ class CompilationCache:
 
     @np.errstate(all="ignore")
     def _record(
-        self, source: Source, lookup: Lookup, taken: Tables, options: Options, id: Any = None, dialect: str | None = None
+        self, source: Source, lookup: Lookup, taken: Sequence[Any], options: Options, id: Any = None, dialect: str | None = None
     ) -> Record | None:  # fmt: skip
         text = source.text
         usual = (
@@ -403,10 +402,12 @@ class CompilationCache:
             return None
         text = text.strip(string.whitespace)
         long = len(text) >= LONG
-        lookup = cache(lookup) if long else lookup
         try:
             found = self._sum(
-                terms(text) if long else [(False, *pieces(text))], lookup, taken, at_once=long
+                terms(text) if long else [(False, *pieces(text))],
+                cache(lookup) if long else lookup,
+                taken,
+                at_once=long,
             )
         except GradcliError:  # the ordinary way reports the place
             return None
@@ -428,7 +429,7 @@ class CompilationCache:
         self,
         parts: Iterable[tuple[bool, tuple[str, ...], list[str]]],
         lookup: Lookup,
-        taken: Tables,
+        taken: Sequence[Any],
         *,
         at_once: bool,
     ) -> tuple[Any, dict[str, Any]] | None:
@@ -467,11 +468,12 @@ class CompilationCache:
             for slot, name in enumerate(names, 1):
                 slopes[name] = slopes.get(name, zero) + sign * results[slot]
         gradient = {name: np.float64(slopes[name]) for name in sorted(ranks, key=ranks.__getitem__)}
-        is_finite = all(map(math.isfinite, (value, *gradient.values())))
-        return (np.float64(value), gradient) if gradient and is_finite else None
+        if not gradient or not all(map(math.isfinite, (value, *gradient.values()))):
+            return None
+        return np.float64(value), gradient
 
     def _read(
-        self, between: tuple[str, ...], words: Sequence[str], taken: Tables, at_once: bool
+        self, between: tuple[str, ...], words: Sequence[str], taken: Sequence[Any], at_once: bool
     ) -> tuple[Template, set[int], list[str], list[float]] | None:
         """Return the template of an expression in pieces, deciding places, names and numbers.
 

@@ -48,9 +48,9 @@ SAFETY = 16.0  # factor on the error that two estimates of a derivative show
 TOLERANCE = 1e-8
 _HALF_OF_CUT = 1 << 52 - KEPT
 _SOME = 1_000  # entries of a result that are held to the reference
-# The same where NumPy has a loop in the reference's precision: first for long doubles and IEEE
-# arithmetic, then for functions in doubles.
-_SOME_OF_A_LOOP, _SOME_OF_A_FUNCTION = (5, 10) if WIDER else (200, 200)
+# The same where NumPy has a loop in the reference's precision: first for functions in doubles,
+# then for long doubles and IEEE arithmetic.
+_SOME_OF_A_LOOP = (10, 5) if WIDER else (200, 200)
 _NEAR = 64  # units in the last place by which such a loop may be off
 # Relative: an entry may be off by as much as it changes when its operands change by this.
 _APART = 2.0**-30
@@ -132,16 +132,17 @@ class StandIns:
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         shape = _shape_of(operands)
         size = math.prod(shape)
-        many = op.ulps > 1 and not self.is_wide
-        count = min(size, _SOME_OF_A_FUNCTION if many else _SOME_OF_A_LOOP)
+        count = min(size, _SOME_OF_A_LOOP[self.is_wide or op.ulps <= 1])
         # Evenly spaced, from the first entry to the last.
-        places = np.arange(count) * (size - 1) // max(count - 1, 1)
+        places = np.arange(count) * (size - 1) // (count - 1 or 1)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
-            near = _NEAR * float(np.finfo(self.dtype).eps)
             if found.size == size and (
-                op in self.loops or _are_near(found.reshape(-1)[places], exact(some), near)
+                op in self.loops
+                or _are_near(
+                    found.reshape(-1)[places], exact(some), _NEAR * float(np.finfo(self.dtype).eps)
+                )
             ):
                 if op.ulps <= 1 and op.kind == "smooth":
                     self.loops.add(op)

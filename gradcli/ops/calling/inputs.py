@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ BOOL = "bool"
 INT = "int"
 
 
-@cache
 def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
     """Return the NumPy dtype of a kind ("float", "bool", "int") at a program's precision."""
     return np.dtype({FLOAT: precision, BOOL: "bool", INT: "int64"}[kind])
