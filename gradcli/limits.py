@@ -173,7 +173,7 @@ class Limits:
         Raises LimitError for one too large to be spoken of, whether or not it takes memory.
         """
         # one without entries may still have too many empty rows to write
-        entries = math.prod([extent or 1 for extent in shape])
+        entries = math.prod(filter(None, shape))
         if entries > self.entries:
             raise LimitError(
                 f"an array of {_count(entries)} entries is over the limit of {self.entries:,}",

@@ -133,8 +133,8 @@ class StandIns:
         shape = _shape_of(operands)
         size = math.prod(shape)
         count = min(size, _SOME_OF_A_LOOP[self.is_wide or op.ulps <= 1])
-        # Evenly spaced, from the first entry to the last.
-        places = np.arange(count) * (size - 1) // (count - 1 or 1)
+        # Evenly spaced, from the first entry to the last; 0//0 is 0.
+        places = np.arange(count) * (size - 1) // (count - 1)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
