@@ -99,9 +99,7 @@ def __getattr__(name: str) -> Any:
         if name in importlib.import_module("gradcli.testing").__all__:
             message = f"gradcli has no {name}: write gradcli.testing.{name}"
             raise AttributeError(message) from None
-        from gradcli.texts import suggestion
-
-        if close := suggestion(name, _PLACE):
+        if close := importlib.import_module("gradcli.texts").suggestion(name, _PLACE):
             message = f"gradcli has no {name}: did you mean '{close}'?"
             raise AttributeError(message) from None
         raise

@@ -127,7 +127,7 @@ def _say_unless_ours(unraisable: Any) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def interrupted() -> int:
+def code_of_signal() -> int:
     """Return the exit code of a run that a signal has ended."""
     return 128 + (_state.received or signal.SIGINT)
 
