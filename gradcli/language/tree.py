@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, dataclass_transform
 
 from gradcli.errors import AmbiguousError, GradcliError, Source, Span, TypeMismatchError
 from gradcli.ops.calling import textbook
@@ -219,7 +219,13 @@ class Expression:
         return made
 
 
-@dataclass(eq=False, repr=False)
+@dataclass_transform(eq_default=False)
+def syntax(kind: type[Any]) -> type[Any]:
+    """Give a class of syntax its fields; it is compared by identity."""
+    return dataclass(eq=False, repr=False)(kind)
+
+
+@syntax
 class Statement:
     """One statement; ``text`` is what the user wrote, without comments around it."""
 
@@ -234,14 +240,14 @@ class Statement:
         return f"{type(self).__name__}({self.text!r})"
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Query(Statement):
     """An expression, which is evaluated and differentiated."""
 
     expression: Expression
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Binding(Statement):
     """``name = expression``."""
 
@@ -254,7 +260,7 @@ class Binding(Statement):
     part: int | None = None  # place among the results that the names of one statement share
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Several(Statement):
     """Binding of several names at once, ``a, b = ...``.
 
@@ -276,7 +282,7 @@ class Imported:
     aliased: bool = True
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Import(Statement):
     """Import line, ``import numpy as np`` or ``from torch import nn``.
 
@@ -286,7 +292,7 @@ class Import(Statement):
     items: list[Imported]
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Effect(Statement):
     """Statement of a training script that binds nothing.
 
@@ -298,7 +304,7 @@ class Effect(Statement):
     of: str  # the name, or the seed
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class DataBinding(Statement):
     """``name = @FILE``: the name stands for the data of a file."""
 
@@ -309,7 +315,7 @@ class DataBinding(Statement):
     percent: bool = False  # whether the deviation is in percent of the value
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Definition(Statement):
     """``name(parameter, ...) = expression``: a function."""
 
@@ -319,14 +325,14 @@ class Definition(Statement):
     expression: Expression
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Lost(Statement):
     """Names that a statement with an error should have bound."""
 
     names: list[str]
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Relation:
     """``left < right``: one claim of an assert. ``symbol`` is the comparison."""
 
@@ -345,7 +351,7 @@ class Quantified(NamedTuple):
     span: Span
 
 
-@dataclass(eq=False, repr=False)
+@syntax
 class Assertion(Statement):
     """``assert left relation right ...``: a claim, or several that are joined."""
 

@@ -165,8 +165,8 @@ class JUnitReport(Report):
     def add(self, outcome: Outcome) -> None:
         suite = _class(outcome.suite)
         path = _path(outcome.file) if self.has_places else None
-        place = "" if path is None else f' file="{xml_text(path)}" line="{outcome.line}"'
-        name = self._told_apart(suite, one_line(outcome.name, 500) or f"line {outcome.line}")
+        place = "" if path is None else f' file="{xml_text(path)}" line="{outcome.record.line}"'
+        name = self._told_apart(suite, one_line(outcome.name, 500) or f"line {outcome.record.line}")
         self._case(suite, name, outcome.seconds, outcome.status, _body(outcome), place)
 
     def _told_apart(self, suite: str, name: str) -> str:
