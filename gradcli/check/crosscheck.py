@@ -347,20 +347,20 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
     """Return limits of the entries of a value that have no finite reference.
 
     Each limit is taken as one entry of a name goes to its value. The gradient by that entry is not
-    finite either.
+    finite either, or that value is not.
     """
     value, found = judge.comparisons[0], list[Limit]()
     lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
     is_small = lost and judge.size < _MOST_LIMITED
     moves = [
-        (name, x, tuple(map(int, index)))
+        (name, x, tuple(map(int, index)), float(np.asarray(given)[tuple(index)]))
         for name, x in (judge.wrt.items() if is_small else ())
-        for index in np.argwhere(~np.isfinite(gradients[name]))
+        for given in [judge.leaves.get(x, np.nan)]
+        for index in np.argwhere(
+            (~np.isfinite(gradients[name]) | np.isinf(given)) & ~np.isnan(given)
+        )
     ]
-    for name, x, index in moves[:_MOST_MOVES]:
-        at = float(np.asarray(judge.leaves.get(x, np.nan))[index])
-        if not np.isfinite(at):
-            continue
+    for name, x, index, at in moves[:_MOST_MOVES]:
         sides = limits_of_value(value.m, judge, x, index)
         for i in lost:
             left, right = (float(side[i]) for side in sides)
