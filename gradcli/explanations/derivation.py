@@ -37,7 +37,7 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
 from gradcli.query.general_formulas import General, general, is_entrywise
-from gradcli.report.derivative_record import SIMPLIFY, DerivativeRecord, Formula, Step, Steps
+from gradcli.report.derivative_record import DerivativeRecord, Formula, Step, Steps
 
 _MOST = 400  # most lines of a derivation
 _LARGEST = 4_000  # most nodes of a line
@@ -229,7 +229,7 @@ class Derivation:
         if is_equation:
             self._say("solve", None, left)
             return self.found
-        rule, final = SIMPLIFY, sorted(self.final.text or "")
+        rule, final = "simplify", sorted(self.final.text or "")
         if [sorted(last.formula) for last in self.found[-1:]] == [final]:
             rule = self.found.pop().rule  # equals the final formula but for the order
         self._say(rule, None)

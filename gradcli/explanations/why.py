@@ -26,7 +26,6 @@ from gradcli.inert import ends_of
 from gradcli.query.derivatives import CONVENTION
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
 from gradcli.report.lines import size
-from gradcli.report.verdicts import Verdict
 from gradcli.texts import normalize
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or
@@ -438,12 +437,7 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
         return _not_asked(explanation, name, node)
     whole = np.asarray(explanation.gradients[name].value)
     entries = Entries(explanation, name, node.id, _index(index_text, whole, target))
-    found = _story(entries, whole, nonfinite_gradient, zero_gradient, sized_gradient)
-    part = entries.check
-    is_finite = not entries.index and np.isfinite(explanation.record.value).all()
-    if is_finite and part is not None and part.verdict is Verdict.UNDEFINED:
-        found.lines.append(f"there is no derivative: {part.reason}")
-    return found
+    return _story(entries, whole, nonfinite_gradient, zero_gradient, sized_gradient)
 
 
 def _not_asked(explanation: Explanation, name: str, node: ExplainedNode) -> Why:

@@ -137,17 +137,16 @@ def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list
     """Return the limits of the value's entries from the left and from the right.
 
     They are taken as an entry of a leaf approaches its own value; NaN is where no limit is seen.
-    An infinity is approached from one side, which stands for both.
 
     An infinite limit counts where the value is finite further away; elsewhere the value is too
     large rather than at a pole.
     """
     here = exact_array(m, asked.leaves[x])
-    at, size = here[index], abs(here[index]) or m.one
+    size = abs(here[index]) or m.one
 
     def value(move: Any) -> Array:
         there = here.copy()
-        there[index] = m.sign(at) / abs(move) if m.isinf(at) else at + move * size
+        there[index] += move * size
         y = _tape_beside(m, asked, {x: there}).run(asked.root)
         return np.ravel(Algebra.map(plain, y))
 

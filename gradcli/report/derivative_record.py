@@ -52,21 +52,12 @@ class Step(Data):
         return f"{'= ' if self.left is None else ''}{self.latex}"
 
 
-SIMPLIFY = "simplify"  # the rule that leads to the formula in its final form
 Steps = dict[str, list[Step]]  # by the names differentiated by, joined by commas
-
-
-def _visible(steps: list[Step]) -> list[Step]:
-    """Return the steps but for a last form that is longer than the one before it."""
-    *before, last = steps
-    is_longer = before and last.rule == SIMPLIFY and len(last.formula) > len(before[-1].formula)
-    return before if is_longer else steps
 
 
 def step_lines(heading: str, steps: list[Step]) -> Iterator[Line]:
     """Each rule with its equation beside it."""
     yield from (EMPTY, Line(None, [Part(printable(heading), "name")]))
-    steps = _visible(steps)
     column = max(display_width(step.rule) for step in steps)
     for step in steps:
         rule = pad(printable(step.rule), column)
@@ -86,7 +77,7 @@ def aligned(steps: list[Step]) -> list[tuple[str, str]]:
     """Return the equations in LaTeX, with a mark before each equals sign, and their rules."""
     return [
         (step.typeset.replace("= ", "&= ", 1), step.rule)
-        for step in _visible(steps)
+        for step in steps
         if step.latex is not None
     ]
 
@@ -96,7 +87,7 @@ def steps_in_html(steps: list[Step]) -> str:
     rows = (
         f"<li><span>{xml_text(step.rule)}</span>"
         f"{mathml(step.typeset) if step.latex else f'<code>{xml_text(step.equation)}</code>'}</li>"
-        for step in _visible(steps)
+        for step in steps
     )
     return f'<ol class="derived">{"".join(rows)}</ol>'
 

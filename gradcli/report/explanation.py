@@ -16,7 +16,7 @@ from gradcli.errors import GradcliError, Source
 from gradcli.inert import ends_of, printable
 from gradcli.report.data import Data, data_in_slots, group_pairs, plain
 from gradcli.report.derivative_record import Step, Steps
-from gradcli.report.records import Failure, Record, operator
+from gradcli.report.records import Record, operator
 
 DIGITS = 6  # digits that numbers are rounded to in text
 LABEL = 36  # columns for the text of a node
@@ -251,7 +251,7 @@ class Explanation(Summed):
     result: int = 0
 
     @property
-    def error(self) -> Failure | None:
+    def error(self) -> GradcliError | None:
         return self.record.error
 
     @property

@@ -330,7 +330,8 @@ class PlotRecord(Answer):
             lines.append(
                 labelled_line("levels", ", ".join(f"{level:.6g}" for level in self.grid.levels))
             )
-        return [*lines, *self._check_lines(" of the range"), *notes([*self.notes, *self.warnings])]
+        checked = self._check_lines(" of the range")
+        return [*lines, *checked, *notes([*self.notes, *self.warnings])]
 
 
 def _place(low: float, high: float) -> Any:
