@@ -112,6 +112,10 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "50 axes is over the limit of 32"]),
     "JSON of many digits": (".json", b"[" + b"1" * 5000 + b"]", "", ["cannot read 'd.json': a "
     "whole number has too many digits"]),
+    "JSON beyond all floats": (".json", b"[1, Infinity, -1e309]", "", ["cannot read 'd.json': "
+    "-1e309 is too large for a float"]),
+    "a table beyond all floats": (".csv", b"a,b\ninf,1e309\n", "", ["'d.csv', line 2, column 2: "
+    "1e309 is too large for a float"]),
     "JSON with a name twice": (".json", b'{"x": 1, "x": 2}', ":x", ["cannot read 'd.json': 'x' "
     "stands there twice"]),
     "JSON of rows that differ": (".json", b"[[1, 2], [3]]", "", ["'d.json' is not a number or a "

@@ -32,7 +32,7 @@ from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.registry import record_named
 from gradcli.ops.structure import to_float
-from gradcli.texts import words
+from gradcli.texts import read_float, words
 
 _MANY = 2.0**63  # entries: more than any limit allows
 
@@ -438,8 +438,8 @@ def known_number(text: str) -> float:
     Raises TypeMismatchError.
     """
     try:
-        return float(text)
-    except ValueError:
+        return read_float(text)
+    except (ValueError, OverflowError):
         raise TypeMismatchError(f"the string {text!r} is no number") from None
 
 
