@@ -197,6 +197,11 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
     names = (name for name, node in named if node is x and (x.is_leaf or name in scope.requiring))
     name = next(names, "")
     found = scope.passed_back[scope.cleared.get(name, 0) :]
+    if x in scope.frozen or (scope.requiring and name not in scope.requiring):
+        raise UnknownNameError(
+            "PyTorch has None here: this is no name that requires a gradient",
+            help="write x.requires_grad_(), y.retain_grad(), or grad(y, x)",
+        )
     if not name or not found:
         raise UnknownNameError(
             "there is no gradient: nothing was passed back to it", help="write grad(y, x)"

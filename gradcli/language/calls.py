@@ -265,11 +265,12 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     if name in scope.failed:
         line = scope.failed[name]
         cause = scope.causes.get(line, line)
-        why = "its binding" if cause == line else "it depends on the binding"
-        error = MissingValueError(
-            f"'{name}' has no value: {why} on line "
-            f"{cause}{' has an error' if cause == line else ', which has an error'}"
-        )
+        why = f"its binding on line {line} has an error"
+        if cause != line:
+            why = f"it depends on line {cause}, which has an error"
+        elif name in scope.unsure:
+            why = f"line {line}, which has an error, could have changed it"
+        error = MissingValueError(f"'{name}' has no value: {why}")
         error.follows = cause
         return error
     parts = split_glued(name, scope.names) if name not in scope.functions else None

@@ -211,7 +211,9 @@ def names_bound(text: str) -> list[str]:
 # What changes values or gradients in place: of names in its line, or of all that are trained.
 _IN_PLACE = re.compile(r"\w_\(|\bout ?=|\.sort\(\)")
 _TRAINS = re.compile(r"\.step\(|\bparameters\(|^[ \t]*(?:for|while)\b", re.MULTILINE)
-_EFFECT = re.compile(rf"{_IN_PLACE.pattern}|{_TRAINS.pattern}|\bbackward\(", re.MULTILINE)
+_EFFECT = re.compile(
+    rf"{_IN_PLACE.pattern}|{_TRAINS.pattern}|\bbackward\(|_hook\(", re.MULTILINE
+)
 
 
 def names_changed(text: str) -> tuple[set[str], bool]:
@@ -268,9 +270,12 @@ def _in_text(source: Source, text: Token) -> Iterator[Part]:
         yield Part(source, [*tokens, Token(END, "", at)], 0, len(tokens), Span(begin, at))
 
 
-# Effects of training scripts: a gradient is required or cleared, or random numbers are seeded.
+# Effects of training scripts: a gradient is required, kept, not required or cleared, or random
+# numbers are seeded.
 _EFFECTS = re.compile(
-    r"(?P<requires>\w+)\.(?:requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)|retain_grad\(\))"
+    r"(?P<requires>\w+)\.requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)"
+    r"|(?P<freezes>\w+)\.requires_grad(?:_\((?:requires_grad=)?False\)| ?= ?False)"
+    r"|(?P<retains>\w+)\.retain_grad\(\)"
     r"|(?P<clears>\w+)\.(?:zero_grad\((?:set_to_none=\w+)?\)|grad(?:(?:\.data)?\.zero_\(\)| ?= ?None))"
     rf"|torch(?:\.random)?\.manual_seed\((?P<{TORCH}>\d+)\)|(?:np|numpy)\.random\.seed\((?P<{NUMPY}>\d+)\)"
 )
@@ -289,10 +294,7 @@ _METHODS = {
         "'step' changes values in place: a value stays as it is",
         "leave it out: the gradients stand before it",
     ),
-    "requires_grad_": (
-        "'requires_grad_' changes a value in place: a value stays as it is",
-        "write {0} = detach({0})",
-    ),
+    "register_hook": ("the language has no hooks", _LEFT_OUT),
     "sort": (
         "{0}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy",
         "write sort({0})",
@@ -301,12 +303,12 @@ _METHODS = {
 
 
 def refuse_method(part: Part) -> None:
-    """Refuse ``optimizer.step()`` and ``x.sort()``.
+    """Refuse ``optimizer.step()``, ``x.register_hook(f)`` and ``x.sort()``.
 
     ``x.sort()`` is a sorted copy in one library and a store in the other.
     """
     name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
-    alone = part.token(4).text == ")" or part.token(5).text == "=" or method == "requires_grad_"
+    alone = part.token(4).text == ")" or part.token(5).text == "=" or method == "register_hook"
     if method in _METHODS and alone and name not in ROOTS and part.closing(3) == count - 1:
         message, help = _METHODS[method]
         part.fail(message.format(name), part.token(2).span, help.format(name))

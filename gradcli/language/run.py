@@ -49,6 +49,7 @@ from gradcli.language.tokens import SYMBOL, has_sign, logical_lines, refuse_meas
 from gradcli.language.tree import (
     Asked,
     Assertion,
+    Attribute,
     Binding,
     Call,
     DataBinding,
@@ -57,6 +58,7 @@ from gradcli.language.tree import (
     Expression,
     Import,
     Lost,
+    Node,
     Query,
     Relation,
     Several,
@@ -111,8 +113,27 @@ class Bindings:
             changed |= scope.requiring or (scope.leaves.keys() if ".step(" in text else set())
         for name in (*names, *scope.names.keys() & changed):
             self.lose(name, statement, error)
+        scope.unsure = (scope.unsure | changed) - set(names)
+        scope.hooked = scope.hooked or "_hook(" in text
         if "backward(" in text:
             scope.passed_back.append(None)
+
+    def require(self, name: str) -> None:
+        """Let a name have a gradient.
+
+        As in PyTorch, a value made without one that has is a leaf from now on. Raises ArgumentError
+        for whole numbers.
+        """
+        scope = self.scope
+        node = scope.names.get(name)
+        if node is not None and not node.is_leaf and node not in scope.saved(node):
+            node = scope.bind_value(name, self.raw(node))
+        if node in scope.whole and name not in scope.outside:
+            raise ArgumentError(
+                "only tensors of floating point dtype can require gradients",
+                help="write 1.0 for a float",
+            )
+        scope.requiring.add(name)
 
     def raw(self, expr: Expr) -> Any:
         """Return the value of a constant expression, whole numbers as integers."""
@@ -365,7 +386,15 @@ def statements(
 
 
 _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
-_REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding, asks for the name's gradient
+_REQUIRES = re.compile(r"\brequires_grad(_\(| ?= ?True)")
+
+
+def _asks_for_gradient(root: Node) -> bool:
+    """Return whether a value is made by ``x.requires_grad_()`` or ``f(x, requires_grad=True)``."""
+    return isinstance(root, Call) and (
+        "requires_grad" in dict(root.keywords)
+        or (isinstance(root.callee, Attribute) and root.callee.name == "requires_grad_")
+    )
 
 
 class Sides(NamedTuple):
@@ -503,20 +532,32 @@ class Program:
                         help=f"write {name} = {name} + 1 for a new value",
                     ).at(statement.span, statement.source)
                 self.bindings.bind(statement)
-                if _REQUIRES.search(statement.text):
-                    self.scope.requiring.add(statement.name)
+                self._require([statement])
             case Definition():
                 self.scope.functions[statement.name] = statement
                 self.scope.mentioned |= words_of(statement)
             case Several():
                 self.bindings.bind_several(statement)
+                self._require(statement.bindings)
             case Import():
                 self.lowering.take(statement)
             case Effect():
-                self.scope.take_effect(statement.kind, statement.of)
+                if statement.kind == "requires":
+                    self.bindings.require(statement.of)
+                else:
+                    self.scope.take_effect(statement.kind, statement.of)
             case Lost():
                 self.bindings.spoil(statement, statement.names)
         return None
+
+    def _require(self, statements: Iterable[Binding | DataBinding]) -> None:
+        """Let names have gradients whose calls ask for them; others ask for values without a name."""
+        for each in statements:
+            if isinstance(each, Binding) and _REQUIRES.search(each.text):
+                if _asks_for_gradient(each.expression.root):
+                    self.bindings.require(each.name)
+                else:
+                    self.scope.requiring.add("")
 
     def _result(self, statement: Query) -> Expr:
         expression, source = statement.expression, statement.source

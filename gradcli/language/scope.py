@@ -95,13 +95,16 @@ class Scope:
         # Nodes that a conversion detached, with the conversion's text.
         self.detached: dict[Expr, str] = {}
         self.failed: dict[str, int] = {}  # names whose binding failed, with its line
+        self.unsure: set[str] = set()  # those of them that the line might have changed in place
         # Line of a failed binding -> line of the earlier one that made it fail.
         self.causes: dict[int, int] = {}
         self.lowered: list[Frame] = []  # expressions, with what each node of their trees became
         self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
         # Whether a name in wrt without a value is an error; if not, it may belong to another query.
         self.needed = False
-        self.requiring: set[str] = set()  # names whose gradients a script asks for
+        # Names whose gradients a script asks for; an empty one stands for values without a name.
+        self.requiring: set[str] = set()
+        self.hooked = False  # whether gradients go through a hook that was refused
         # what backward() was called on; None where that was refused
         self.passed_back: list[Expr | None] = []
         self.freed: set[Expr] = set()  # named values whose graph a backward() has freed
@@ -119,8 +122,11 @@ class Scope:
 
         Clearing without a name in the program clears all names.
         """
-        if kind == "requires":
+        if kind == "retains":
             self.requiring.add(of)
+        elif kind == "freezes":
+            self.requiring.discard(of)
+            self.frozen |= {self.names[of]} if of in self.names else set()
         elif kind == "clears":
             for name in [of] if of in self.names else self.names:
                 self.cleared[name] = len(self.passed_back)
@@ -135,13 +141,13 @@ class Scope:
         As in PyTorch, that frees what the operations after names that require a gradient have
         saved, unless it is retained. Raises ArgumentError where that is freed already.
         """
-        saved: dict[Expr, bool] = {}
-        for node in reachable([y]):
-            inner = [saved[part] for part in node.given_operands if part in saved]
-            if node.is_leaf and node.payload.name in self.requiring:
-                saved[node] = False
-            elif inner and node.op is not structure.detach:
-                saved[node] = any(inner) or bool(node.op.saves)
+        if self.hooked:
+            raise ArgumentError("gradients go through a hook that was refused")
+        saved = self.saved(y)
+        if y not in saved and self.requiring & self.leaves.keys():
+            raise ArgumentError(
+                "it depends on nothing that requires a gradient", help="write x.requires_grad_()"
+            )
         named = {node for node in saved if saved[node] and node.op is structure.alias}
         if named & self.freed:
             raise ArgumentError(
@@ -151,6 +157,20 @@ class Scope:
         self.freed |= set() if retained else named
         self.passed_back.append(y)
         return y
+
+    def saved(self, y: Expr) -> dict[Expr, bool]:
+        """Return the nodes of a value that require a gradient.
+
+        Each comes with whether an operation on the way to it has saved something.
+        """
+        saved: dict[Expr, bool] = {}
+        for node in reachable([y]):
+            inner = [saved[part] for part in node.given_operands if part in saved]
+            if node.is_leaf and node.payload.name in self.requiring:
+                saved[node] = False
+            elif inner and node.op is not structure.detach:
+                saved[node] = any(inner) or bool(node.op.saves)
+        return saved
 
     @property
     def random(self) -> np.random.Generator:
