@@ -110,14 +110,10 @@ class Entries(Thing):
                     help="write one update after the other",
                 )
             given = update(getitem(self.base, index=self.index), given)
-        return self._put(self.base, places, given)
-
-    @staticmethod
-    def _put(x: Expr, places: np.ndarray, values: Expr) -> Expr:
-        every = entry_numbers(x.shape)
+        every = entry_numbers(self.base.shape)
         every.reshape(-1)[places] = entry_numbers((places.size,), every.size)
-        made: Expr = mix(x, values, every) if places.size else x
-        return made
+        put: Expr = mix(self.base, given, every) if places.size else self.base
+        return put
 
 
 # How each of JAX's update methods combines what is there with a new value; None replaces it.
@@ -197,10 +193,10 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
     names = (name for name, node in named if node is x and (x.is_leaf or name in scope.requiring))
     name = next(names, "")
     found = scope.passed_back[scope.cleared.get(name, 0) :]
-    if x in scope.frozen or (scope.requiring and name not in scope.requiring):
+    if scope.requiring and name not in scope.requiring:
         raise UnknownNameError(
             "PyTorch has None here: this is no name that requires a gradient",
-            help="write x.requires_grad_(), y.retain_grad(), or grad(y, x)",
+            help="write x.requires_grad_() or grad(y, x)",
         )
     if not name or not found:
         raise UnknownNameError(

@@ -254,6 +254,12 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
     return make
 
 
+def _drawn_alike(name: str) -> Callable[..., Expr]:
+    """Return the constructor of PyTorch's random numbers in the shape of x."""
+    draw = _drawer(name, TORCH)
+    return lambda builder, x, dtype=None: draw(builder, x.shape, dtype)
+
+
 def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None) -> Expr:
     """Random whole numbers from low to less than high; with one number before the shape, from 0."""
     if shape is None:
@@ -580,6 +586,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
     **{name: _drawer(name) for name in words("rand randn")},
     **{f"torch_{name}": _drawer(name, TORCH) for name in words("rand randn")},
+    **{f"{name}_like": _drawn_alike(name) for name in words("rand randn")},
     **{f.__name__: f for f in (full, full_like, eye, arange, array, einsum, item, randint, randperm)},
     **{name: _spaced(name) for name in words("linspace logspace geomspace")},
     "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,

@@ -110,11 +110,7 @@ def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> 
     return whole_numbers(builder, np.array(places, np.int64))
 
 
-triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices")
-triu_of_pytorch, tril_of_pytorch = (
-    _triangle_of_pytorch("triu_indices"),
-    _triangle_of_pytorch("tril_indices"),
-)
+_TRIANGLES = words("triu_indices tril_indices")
 
 
 # -- What NumPy indexes in order to join arrays: ``np.c_[x, y]``, ``np.r_[0, x, 1:4]`` -----------
@@ -169,18 +165,18 @@ def count_nonzero(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = F
     return _holding(builder, x, axis, keepdims, None, 1.0)
 
 
-def any_(
-    builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
-) -> Any:
-    """Return whether an entry is not 0."""
-    return logic.greater(_holding(builder, x, axis, keepdims, where, 1.0), 0.0)
+def _holds(compare: Callable[..., Any], counted: float) -> Callable[..., Any]:
+    """Return the function that compares the count of entries, or of zeros, with 0."""
+
+    def holds(
+        builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
+    ) -> Any:
+        return compare(_holding(builder, x, axis, keepdims, where, counted), 0.0)
+
+    return holds
 
 
-def all_(
-    builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
-) -> Any:
-    """Return whether no entry is 0."""
-    return logic.equal(_holding(builder, x, axis, keepdims, where, 0.0), 0.0)
+any_, all_ = _holds(logic.greater, 1.0), _holds(logic.equal, 0.0)
 
 
 def isclose(
@@ -214,8 +210,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "nonzero": ("x, as_tuple", nonzero),
     "argwhere": ("x", nonzero_rows),
     "flatnonzero": ("x", flatnonzero),
-    "triu_indices": ("n, k, m", triu_indices),
-    "tril_indices": ("n, k, m", tril_indices),
+    **{name: ("n, k, m", _triangle(name)) for name in _TRIANGLES},
     "ix_": ("***lists", ix_),
     "block": ("arrays", block),
     "any": ("x, axis, -out, keepdims, where", any_),
@@ -226,13 +221,15 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose")},
+    **{name: SHARED[name] for name in words("argwhere count_nonzero isclose allclose")},
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),
     "nonzero": ("x, as_tuple", nonzero_rows),
-    "triu_indices": ("row, col, offset, -dtype, -device, -layout", triu_of_pytorch),
-    "tril_indices": ("row, col, offset, -dtype, -device, -layout", tril_of_pytorch),
+    **{
+        name: ("row, col, offset, -dtype, -device, -layout", _triangle_of_pytorch(name))
+        for name in _TRIANGLES
+    },
 }
 
 
@@ -327,6 +324,7 @@ _TABLES = {
         "grad": ("outputs, inputs, grad_outputs, -retain_graph, -create_graph, -only_inputs", gradients),
         "device": ("name|type, -index", lambda builder, name: name),
         "kl_divergence": ("p, q", divergence),
+        "normal": ("a|mean, b|std, size", _draw("torch_randn")),
     }),
 }  # fmt: skip
 

@@ -147,6 +147,7 @@ _BOUND = re.compile(
 # -- errors --------------------------------------------------------------------------------------
 
 
+_NO_STORE = "the language has no stores: a value stays as it is"
 _NO_STATEMENT = "the language has no '{}' statement"
 # What marks a text as Python that is not read, what is said of it, and what to write instead.
 _READ = r"(?!\s*(?:def\s+\w+\s*\([\w\s,]*\)\s*:\s*(?:#.*\s*)*return\b|\w+\s*=\s*lambda\s[\w\s,]*:))"
@@ -158,8 +159,9 @@ _OUTSIDE = (
     ),
     (re.compile(rf"{_READ}\s*({'|'.join(_OPENING)})\b"), _NO_STATEMENT, None),
     (re.compile(r"\s*(@)\w"), "the language has no decorators", None),
-    (_STORE, "the language has no stores: a value stays as it is", "write x = x.at[0].set(1)"),
-)
+    (re.compile(r"\s*[\w.]+\.\w+\s*((?:[-+*/]|\*\*)?=)(?!=)"), _NO_STORE, "write y = x + 1 for a new value"),
+    (_STORE, _NO_STORE, "write x = x.at[0].set(1)"),
+)  # fmt: skip
 
 
 def explain_error(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
@@ -383,11 +385,9 @@ def unknown_module(path: str) -> UnknownNameError:
 
 def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
     """Return the error of a name that a known module does not have, or not here."""
-    help = (
-        "leave it out: what it does is not in the language"
-        if close is None or f"'{name}'" in close
-        else close
-    )
+    help = "`gradcli functions` lists what there is"
+    if close is not None and f"'{name}'" not in close:
+        help = close
     return UnknownNameError(f"'{path}' has no '{name}' here", help=help)
 
 

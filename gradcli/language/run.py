@@ -49,7 +49,6 @@ from gradcli.language.tokens import SYMBOL, has_sign, logical_lines, refuse_meas
 from gradcli.language.tree import (
     Asked,
     Assertion,
-    Attribute,
     Binding,
     Call,
     DataBinding,
@@ -58,7 +57,6 @@ from gradcli.language.tree import (
     Expression,
     Import,
     Lost,
-    Node,
     Query,
     Relation,
     Several,
@@ -121,18 +119,12 @@ class Bindings:
     def require(self, name: str) -> None:
         """Let a name have a gradient.
 
-        As in PyTorch, a value made without one that has is a leaf from now on. Raises ArgumentError
-        for whole numbers.
+        As in PyTorch, a value made without one that has is a leaf from now on.
         """
         scope = self.scope
         node = scope.names.get(name)
         if node is not None and not node.is_leaf and node not in scope.saved(node):
-            node = scope.bind_value(name, self.raw(node))
-        if node in scope.whole and name not in scope.outside:
-            raise ArgumentError(
-                "only tensors of floating point dtype can require gradients",
-                help="write 1.0 for a float",
-            )
+            scope.bind_value(name, self.raw(node))
         scope.requiring.add(name)
 
     def raw(self, expr: Expr) -> Any:
@@ -389,14 +381,6 @@ _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
 _REQUIRES = re.compile(r"\brequires_grad(_\(| ?= ?True)")
 
 
-def _asks_for_gradient(root: Node) -> bool:
-    """Return whether a value is made by ``x.requires_grad_()`` or ``f(x, requires_grad=True)``."""
-    return isinstance(root, Call) and (
-        "requires_grad" in dict(root.keywords)
-        or (isinstance(root.callee, Attribute) and root.callee.name == "requires_grad_")
-    )
-
-
 class Sides(NamedTuple):
     """One relation of an assert as nodes of the graph."""
 
@@ -551,13 +535,27 @@ class Program:
         return None
 
     def _require(self, statements: Iterable[Binding | DataBinding]) -> None:
-        """Let names have gradients whose calls ask for them; others ask for values without a name."""
+        """Let names have gradients whose calls ask for them; others ask for values without a name.
+
+        Raises ArgumentError for whole numbers.
+        """
+        scope = self.scope
         for each in statements:
-            if isinstance(each, Binding) and _REQUIRES.search(each.text):
-                if _asks_for_gradient(each.expression.root):
-                    self.bindings.require(each.name)
-                else:
-                    self.scope.requiring.add("")
+            if not isinstance(each, Binding) or not _REQUIRES.search(each.text):
+                continue
+            root = each.expression.root
+            given = dict(root.keywords) if isinstance(root, Call) else {}
+            whole = scope.names.get(each.name) in scope.whole and each.name not in scope.outside
+            if whole and "requires_grad" in given and "dtype" not in given:
+                raise ArgumentError(
+                    "only tensors of floating point dtype can require gradients",
+                    help="write 1.0 for a float",
+                ).at(root.span, each.source)
+            method = isinstance(root, Call) and getattr(root.callee, "name", "") == "requires_grad_"
+            if method or "requires_grad" in given:
+                self.bindings.require(each.name)
+            else:
+                scope.requiring.add("")
 
     def _result(self, statement: Query) -> Expr:
         expression, source = statement.expression, statement.source

@@ -126,7 +126,8 @@ class Scope:
             self.requiring.add(of)
         elif kind == "freezes":
             self.requiring.discard(of)
-            self.frozen |= {self.names[of]} if of in self.names else set()
+            if of in self.names:
+                self.names[of] = structure.detach(self.names[of])
         elif kind == "clears":
             for name in [of] if of in self.names else self.names:
                 self.cleared[name] = len(self.passed_back)

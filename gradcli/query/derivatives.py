@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -382,6 +382,27 @@ def nan_in_pytorch(
                 "repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
             )
     return told
+
+
+def choices_of_jax(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record
+) -> Iterator[str]:
+    """Yield warnings of what JAX has another number for, at a kink."""
+    from gradcli.check.claims import in_jax
+
+    theirs, _ = in_jax(root, [])
+    if theirs is root:
+        return
+    order = reachable([theirs])
+    values = forward([theirs], scope.values, scope.precision, order)
+    slopes = gradient(scope, theirs, wrt, record.seed, values, order)
+    ours = {"the value": record.value, **(record.grad or {})}
+    for name, found in {"the value": values[theirs], **slopes}.items():
+        differs = np.argwhere(~np.isclose(found, ours[name], rtol=1e-6, equal_nan=True))
+        if len(differs):
+            place = tuple(differs[0])
+            at = f"[{', '.join(map(str, place))}]" if place else ""
+            yield f"{name}{at}: JAX has {np.asarray(found)[place]:g}, its choice at a kink"
 
 
 def _as_pytorch(
