@@ -23,7 +23,7 @@ from gradcli.language import constructors
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, as_is, full, item, ones, zeros
-from gradcli.language.library_names import all_, any_
+from gradcli.language.library_names import SHARED
 from gradcli.language.names import Function, Indices, Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.namespace import ufuncs
@@ -195,7 +195,7 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
     found = scope.passed_back[scope.cleared.get(name, 0) :]
     if scope.requiring and name not in scope.requiring:
         raise UnknownNameError(
-            "PyTorch has None here: this is no name that requires a gradient",
+            "it is no name that requires a gradient: PyTorch has None here",
             help="write x.requires_grad_() or grad(y, x)",
         )
     if not name or not found:
@@ -302,8 +302,7 @@ METHODS: dict[str, Routine] = routines({
     "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _new(ones)),
     "new_full": (f"x, shape|size, value|fill_value, dtype, {_PLACED}", _new_full),
     "new_tensor": (f"x, data, dtype, {_PLACED}", _new_tensor),
-    "any": ("x, axis, -out, keepdims, where", any_),
-    "all": ("x, axis, -out, keepdims, where", all_),
+    **{name: SHARED[name] for name in ("any", "all")},
     "item": ("x, ***index", _entry),
     "backward": ("x, gradient, retain_graph, create_graph", _backward),
     "flatten": ("x, start_dim|order, end_dim", _flatten),

@@ -344,10 +344,9 @@ def unknown_function(
     program.
     """
     if primes and is_function(name):
-        message, derivative = "primes are of functions that the program defines", f"{name}(x)"
-        for _ in range(primes):
-            derivative = f"grad({derivative}, x)"
-        return UnknownNameError(message, help=f"write {derivative}")
+        message = "primes are of functions that the program defines"
+        help = f"write {'grad(' * primes}{name}(x){', x)' * primes}"
+        return UnknownNameError(message, help=help)
     close = suggestion(name, scope.functions) or close_to(name)
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
     help = "define it before, or write * to multiply"

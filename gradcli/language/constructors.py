@@ -94,18 +94,12 @@ def _filler(name: str, value: float) -> Callable[..., Expr]:
         extents = shape if isinstance(shape, tuple) else (shape,)
         return _spread(builder, name, value, shape_of(builder, *extents), dtype)
 
-    make.__name__ = name
     return make
 
 
 def _filled_alike(name: str, value: float) -> Callable[..., Expr]:
     """Zeros, or ones, of the shape of x."""
-
-    def make(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
-        return _spread(builder, name, value, x.shape, dtype)
-
-    make.__name__ = name
-    return make
+    return lambda builder, x, dtype=None: _spread(builder, name, value, x.shape, dtype)
 
 
 zeros, ones = _filler("zeros", 0.0), _filler("ones", 1.0)
@@ -228,7 +222,6 @@ def _spaced(name: str) -> Callable[..., Any]:
         numbers = _as_dtype(builder, name, numbers, dtype)
         return (numbers, step) if builder.flag(retstep, f"'retstep' of {name}") else numbers
 
-    make.__name__ = name
     return make
 
 
@@ -242,7 +235,7 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
         drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
         builder.graph.limits.check_array(drawn)
-        source = builder.scope.seeded.get(library, builder.random)
+        source = builder.scope.seeded.get(library, builder.scope.random)
         if isinstance(source, Generator):
             kind = np.float64 if dtype is not None and dtype.name == "float64" else np.float32
             numbers = (source.uniform if name == "rand" else source.normal)(drawn, kind)
@@ -250,7 +243,6 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
             numbers = (source.random if name == "rand" else source.standard_normal)(drawn)
         return _as_dtype(builder, name, builder.scope.draw(np.asarray(numbers)), dtype)
 
-    make.__name__ = name
     return make
 
 
@@ -271,7 +263,9 @@ def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None)
         raise ArgumentError(f"randint draws from low to less than high, not {ends[0]}, {ends[1]}")
     source = builder.scope.seeded.get(TORCH)
     numbers = (
-        builder.random.integers(*ends, drawn) if source is None else source.whole(*ends, drawn)
+        builder.scope.random.integers(*ends, drawn)
+        if source is None
+        else source.whole(*ends, drawn)
     )
     return builder.graph.constant(numbers)
 
@@ -282,7 +276,7 @@ def randperm(builder: Builder, n: Any) -> Expr:
     if count < 0:
         raise ArgumentError(f"randperm: n must be at least 0, not {count}")
     builder.graph.limits.check_array((count,))
-    source = builder.scope.seeded.get(TORCH, builder.random)
+    source = builder.scope.seeded.get(TORCH, builder.scope.random)
     return builder.graph.constant(source.permutation(count))
 
 
@@ -361,9 +355,7 @@ def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
         kept = node.payload is not None and np.array_equal(
             rounded, np.asarray(node.payload, np.float64), equal_nan=True
         )
-        return (
-            node if kept else builder.graph.constant(rounded[()] if rounded.ndim == 0 else rounded)
-        )
+        return node if kept else builder.graph.constant(rounded[()])
     raise UnreadArgumentError(
         f"{written} would round to {name}",
         help="leave it out: numbers have one precision, which --dtype chooses",
@@ -476,9 +468,10 @@ def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
 
     They are the rows of one matrix if ``as_tuple`` is false.
     """
-    if not builder.flag(as_tuple, "'as_tuple'"):
-        return nonzero_rows(builder, x)
-    return indices_by_numpy(builder, "nonzero", np.atleast_1d(mask_of(builder, x)))
+    mask = mask_of(builder, x)
+    if builder.flag(as_tuple, "'as_tuple'"):
+        return indices_by_numpy(builder, "nonzero", np.atleast_1d(mask))
+    return indices_by_numpy(builder, "argwhere", mask)
 
 
 def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
@@ -486,11 +479,7 @@ def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
 
     The matrix has a column for each axis.
     """
-    return (
-        nonzero(builder, x)
-        if builder.flag(as_tuple, "'as_tuple'")
-        else indices_by_numpy(builder, "argwhere", mask_of(builder, x))
-    )
+    return nonzero(builder, x, as_tuple)
 
 
 # -- Functions of the language that are compositions of operations -------------------------------

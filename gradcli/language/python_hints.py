@@ -198,9 +198,7 @@ def lost_bindings(source: Source, start: int, text: str) -> Iterator[Lost]:
 
     Their names have no value.
     """
-    names = names_bound(text)
-    if names or _EFFECT.search(text) or _STORE.match(text):
-        yield Lost(source, Span(start, start + len(text)), names)
+    yield Lost(source, Span(start, start + len(text)), names_bound(text))
 
 
 def names_bound(text: str) -> list[str]:
@@ -213,9 +211,6 @@ def names_bound(text: str) -> list[str]:
 # What changes values or gradients in place: of names in its line, or of all that are trained.
 _IN_PLACE = re.compile(r"\w_\(|\bout ?=|\.sort\(\)")
 _TRAINS = re.compile(r"\.step\(|\bparameters\(|^[ \t]*(?:for|while)\b", re.MULTILINE)
-_EFFECT = re.compile(
-    rf"{_IN_PLACE.pattern}|{_TRAINS.pattern}|\bbackward\(|_hook\(", re.MULTILINE
-)
 
 
 def names_changed(text: str) -> tuple[set[str], bool]:

@@ -379,6 +379,7 @@ def statements(
 
 _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
 _REQUIRES = re.compile(r"\brequires_grad(_\(| ?= ?True)")
+_OF_WHOLE_NUMBERS = re.compile(r"\btensor\([][\d\s,]+requires_grad")
 
 
 class Sides(NamedTuple):
@@ -539,23 +540,20 @@ class Program:
 
         Raises ArgumentError for whole numbers.
         """
-        scope = self.scope
         for each in statements:
             if not isinstance(each, Binding) or not _REQUIRES.search(each.text):
                 continue
             root = each.expression.root
-            given = dict(root.keywords) if isinstance(root, Call) else {}
-            whole = scope.names.get(each.name) in scope.whole and each.name not in scope.outside
-            if whole and "requires_grad" in given and "dtype" not in given:
+            if _OF_WHOLE_NUMBERS.search(each.text):
                 raise ArgumentError(
                     "only tensors of floating point dtype can require gradients",
                     help="write 1.0 for a float",
                 ).at(root.span, each.source)
-            method = isinstance(root, Call) and getattr(root.callee, "name", "") == "requires_grad_"
-            if method or "requires_grad" in given:
-                self.bindings.require(each.name)
-            else:
-                scope.requiring.add("")
+            asks = isinstance(root, Call) and (
+                "requires_grad" in dict(root.keywords)
+                or getattr(root.callee, "name", "") == "requires_grad_"
+            )
+            self.bindings.require(each.name if asks else "")
 
     def _result(self, statement: Query) -> Expr:
         expression, source = statement.expression, statement.source

@@ -114,7 +114,6 @@ class Scope:
         # Whether names hold one of many trial points, or columns of them, whose verdicts do without
         # sympy and without repairs.
         self.in_passing = False
-        self._random: np.random.Generator | None = None
         self._integral: dict[Expr, bool] = {}
 
     def take_effect(self, kind: str, of: str) -> None:
@@ -173,12 +172,10 @@ class Scope:
                 saved[node] = any(inner) or bool(node.op.saves)
         return saved
 
-    @property
+    @cached_property
     def random(self) -> np.random.Generator:
         """The program's one random generator."""
-        if self._random is None:
-            self._random = np.random.default_rng(self.random_state)
-        return self._random
+        return np.random.default_rng(self.random_state)
 
     def draw(self, numbers: np.ndarray) -> Expr:
         """Make a node of random numbers."""
@@ -396,8 +393,6 @@ class Builder(Host, Protocol):
     def scope(self) -> Scope: ...
     @property
     def graph(self) -> Graph: ...
-    @property
-    def random(self) -> np.random.Generator: ...
 
     def value(self, argument: Any) -> Expr:
         """Convert a result to a node.

@@ -384,9 +384,7 @@ def nan_in_pytorch(
     return told
 
 
-def choices_of_jax(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record
-) -> Iterator[str]:
+def choices_of_jax(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> Iterator[str]:
     """Yield warnings of what JAX has another number for, at a kink."""
     from gradcli.check.claims import in_jax
 
