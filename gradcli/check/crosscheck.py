@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check import verdict_cache
-from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import index_of
-from gradcli.check.formula_claims import decide
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
@@ -41,6 +39,9 @@ from gradcli.report.verdicts import (
     Verdict,
     honest,
 )
+
+if TYPE_CHECKING:
+    from gradcli.check.claims import Given
 
 NOBODY: Mapping[str, str] = {}
 _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
@@ -85,12 +86,12 @@ def cross_check(
     ]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
     asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
-    key = verdict_cache.key_of(asked) if remembering and record.mode == "grad" else ""
-    check = verdict_cache.recall(key) if key else None
-    if check is None:
+    if remembering and record.mode == "grad":
+        from gradcli.check.verdict_cache import recall_or_make
+
+        check = recall_or_make(asked, partial(_decide, asked, timeout))
+    else:
         check = _decide(asked, timeout)
-        if key:
-            verdict_cache.remember(key, check)
     return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
 
 
@@ -183,8 +184,12 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         check.overflows = judge.decided and judge.overflown and judge.rules_hold
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
-    conventions = None if convention is None else Conventions(judge, convention)
-    check.claims = decide(judge, claims, conventions)
+    if claims:
+        from gradcli.check.claims import Conventions
+        from gradcli.check.formula_claims import decide
+
+        conventions = None if convention is None else Conventions(judge, convention)
+        check.claims = decide(judge, claims, conventions)
     return check, judge
 
 

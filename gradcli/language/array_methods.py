@@ -338,11 +338,8 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
         builder: Builder, array: Expr, axis: Any = 0, keepdims: Any = False, **more: Any
     ) -> Any:
         """Along the first axis, if no other is given."""
-        axis, more["keepdims"] = (
-            builder.static(axis, "an axis"),
-            builder.flag(keepdims, "'keepdims'"),
-        )
-        return ufuncs.reduce(_caller(builder), of, array, axis, **more)
+        more["keepdims"] = builder.flag(keepdims, "'keepdims'")
+        return ufuncs.reduce(_caller(builder), of, array, builder.static(axis, "an axis"), **more)
 
     def accumulate(builder: Builder, array: Expr, axis: Any = 0) -> Any:
         return ufuncs.accumulate(_caller(builder), of, array, builder.integer(axis, "an axis"))

@@ -61,9 +61,6 @@ from gradcli.texts import by_word, suggestion, words
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 
 
-PRIME = "'"
-
-
 class Derived(Thing):
     """Derivatives of a function, ``jax.grad(f)``: the innermost first, each with its parameters."""
 
@@ -90,7 +87,7 @@ def differentiate(name: str, y: Expr, x: Expr, seed: Expr | None = None) -> Expr
     ``f'(x)`` is entry by entry, and a gradient without a seed is of one number; ShapeError for
     others.
     """
-    if name == PRIME:
+    if name == "'":
         name, seed = "grad", ones_like(y)
         if y.shape not in (x.shape, ()):
             raise ShapeError(
@@ -132,8 +129,10 @@ def derivative(
     required = [p.name for p in function.parameters if p.name != "seed"]
     usage = f"write {name}({', '.join(required)})"
     if not given.keys() >= set(required):
-        message = f"{name} needs {' and '.join(required)}"
-        raise ArgumentError(message, help=f"{usage}; a function is one that the program defines")
+        raise ArgumentError(
+            f"{name} needs {' and '.join(required)}",
+            help=f"{usage}; a function is one that the program defines",
+        )
     variable = node.arguments[1] if len(node.arguments) > 1 else dict(node.keywords)["x"]
     if not isinstance(variable, Name):
         raise ArgumentError(

@@ -289,8 +289,10 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
 def gradients(builder: Builder, outputs: Expr, inputs: Any, grad_outputs: Any = None) -> Any:
     """``torch.autograd.grad(y, [x, z])``: a tuple of derivatives."""
     seed = None if grad_outputs is None else builder.value(grad_outputs)
-    listed = inputs if isinstance(inputs, (tuple, list)) else [inputs]
-    return tuple(calls.differentiate("grad", outputs, builder.value(x), seed) for x in listed)
+    return tuple(
+        calls.differentiate("grad", outputs, builder.value(x), seed)
+        for x in (inputs if isinstance(inputs, (tuple, list)) else [inputs])
+    )
 
 
 def _draw(name: str) -> Callable[..., Any]:
@@ -298,9 +300,9 @@ def _draw(name: str) -> Callable[..., Any]:
 
     def drawn(builder: Builder, a: Any = 0, b: Any = 1, size: Any = None) -> Any:
         start, end = builder.value(a), builder.value(b)
-        scale = end - start if name == "rand" else end
         shape = np.broadcast_shapes(start.shape, end.shape) if size is None else size
-        return start + scale * constructors.FUNCTIONS[name](builder, shape)
+        numbers = constructors.FUNCTIONS[name](builder, shape)
+        return start + (end - start if name == "rand" else end) * numbers
 
     return drawn
 

@@ -19,7 +19,6 @@ from gradcli.language import calls
 from gradcli.language.calls import (
     OF_PYTHON,
     OF_SYMPY,
-    PRIME,
     Derived,
     derivative,
     exists,
@@ -342,8 +341,8 @@ class Lowering(Reading):
         bound = name in scope.names or name in frame.locals
         definition = scope.functions.get(name)
         if definition is not None:
-            of = Derived(definition, ((PRIME, 0),) * node.primes)
-            return self._inline(node, frame, of, arguments, keywords)
+            derived = Derived(definition, (("'", 0),) * node.primes)
+            return self._inline(node, frame, derived, arguments, keywords)
         if scope.objects and name in scope.objects:
             return self._call_of(self._object(name), node, frame, arguments, keywords)
         if name in scope.imported and not bound:

@@ -113,6 +113,7 @@ _BEGINS = ("(", *ROOTS)
 _LONGEST_NUMBER = 300  # whole numbers with fewer digits always fit: floats end at 309
 _EQUALITY = "write x == y to compare"
 _PRODUCTS = "(a*b)*c or a*(b*c)"
+_PERCENT = re.compile(r"([0-9.]+)% +[\w(]")  # 5% x
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
 _TRANSPOSE = re.compile(
     r"(?<=[\w}])\^\s*\{?\s*(?:\\top|\\intercal|(?:\\(?:mathsf|mathrm)\s*\{?\s*)?T)\b"
@@ -334,6 +335,11 @@ class _Parser:
                 continue
             self.at += 1
             if power == TERM and token[1] != "*":
+                if found := _PERCENT.match(self.source.text, tokens[self.at - 2].start):
+                    right, number = self.next_text(), found[1]
+                    self.two_readings(
+                        *found.span(), f"{number}/100*{right}", f"{number} % {right}", "x/100*y or x % y"
+                    )  # fmt: skip
                 self.bracket.quotient = left, token
                 right = self.binary(PRODUCT)
                 self.bracket.quotient = None
@@ -588,8 +594,9 @@ class _Parser:
             return self.absolute(token)
         if kind == STRING:
             if self.bracket.rule in (_OPEN, _SUBSCRIPTS):
-                message = "a string can only be an argument of a function"
-                self.fail(message, token.span, "leave it out")
+                self.fail(
+                    "a string can only be an argument of a function", token.span, "leave it out"
+                )
             return self.push(Text(text[1:-1], start, end_of(token)))
         if text == "..." and self.bracket.rule == _SUBSCRIPTS:
             return self.push(Dots(start, start + 3))

@@ -245,7 +245,7 @@ def printed(part: Part) -> list[Part] | None:
         return None
     if last == 2:
         part.fail("there is nothing to print", part.token(0).span, _LEFT_OUT)
-    found, begin = [], 2
+    begin, found = 2, list[Part]()
     for end in (*part.places(",", 2, last), last):
         text = part.text(begin, end)
         if _FORMATTED.fullmatch(text):
@@ -281,9 +281,8 @@ _EFFECTS = re.compile(
 def effect(part: Part) -> Effect | None:
     """Return a statement that is an effect of a training script; None for others."""
     found = _EFFECTS.fullmatch(part.source.text, *part.span)
-    if found is None or found.lastgroup is None:
-        return None
-    return Effect(part.source, part.span, found.lastgroup, found[found.lastgroup])
+    kind = (found and found.lastgroup) or ""
+    return Effect(part.source, part.span, kind, found[kind]) if found else None
 
 
 _METHODS = {

@@ -168,7 +168,7 @@ class Scope:
             inner = [saved[part] for part in node.given_operands if part in saved]
             if node.is_leaf and node.payload.name in self.requiring:
                 saved[node] = False
-            elif inner and node.op is not structure.detach:
+            elif inner and node.op and node.op is not structure.detach:
                 saved[node] = any(inner) or bool(node.op.saves)
         return saved
 
