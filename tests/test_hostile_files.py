@@ -268,7 +268,7 @@ def test_an_error_shows_where_the_file_is_named(call_cli, folder):
         "  --> shown.grad:2:1",
         "2 | x = @pipe.npy",
         "  | ^^^^^^^^^^^^^",
-        "error[missing-value]: 'x' has no value: its binding on line 2 has an error",
+        "error[missing-value]: 'x' has no value: it is set or changed by line 2, which has an error",
         "  --> shown.grad:3:1",
         "3 | x + a",
         "  | ^",

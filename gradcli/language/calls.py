@@ -264,12 +264,8 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     if name in scope.failed:
         line = scope.failed[name]
         cause = scope.causes.get(line, line)
-        why = f"its binding on line {line} has an error"
-        if cause != line:
-            why = f"it depends on line {cause}, which has an error"
-        elif name in scope.unsure:
-            why = f"line {line}, which has an error, could have changed it"
-        error = MissingValueError(f"'{name}' has no value: {why}")
+        why = "it depends on" if cause != line else "it is set or changed by"
+        error = MissingValueError(f"'{name}' has no value: {why} line {cause}, which has an error")
         error.follows = cause
         return error
     parts = split_glued(name, scope.names) if name not in scope.functions else None
@@ -660,9 +656,7 @@ def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[st
 
 def _rows(argument: Any) -> Any:
     """Tuples as lists, which are arrays."""
-    return (
-        [_rows(part) for part in argument] if type(argument) in (tuple, list, Indices) else argument
-    )
+    return [_rows(part) for part in argument] if type(argument) in _ROWS else argument
 
 
 def _as_ufunc(found: Signature) -> Signature:

@@ -97,9 +97,9 @@ def _filler(name: str, value: float) -> Callable[..., Expr]:
     return make
 
 
-def _filled_alike(name: str, value: float) -> Callable[..., Expr]:
-    """Zeros, or ones, of the shape of x."""
-    return lambda builder, x, dtype=None: _spread(builder, name, value, x.shape, dtype)
+def _alike(make: Callable[..., Expr]) -> Callable[..., Expr]:
+    """Return the constructor of what another one makes, of the shape of x."""
+    return lambda builder, x, dtype=None: make(builder, x.shape, dtype)
 
 
 zeros, ones = _filler("zeros", 0.0), _filler("ones", 1.0)
@@ -112,7 +112,7 @@ def full(builder: Builder, shape: Any, value: Expr, dtype: Any = None) -> Expr:
 
 def full_like(builder: Builder, x: Expr, value: Expr, dtype: Any = None) -> Expr:
     """Make an array of the shape of x filled with one value, which keeps its derivative."""
-    return _spread(builder, "full_like", value, x.shape, dtype)
+    return full(builder, x.shape, value, dtype)
 
 
 def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
@@ -244,12 +244,6 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
         return _as_dtype(builder, name, builder.scope.draw(np.asarray(numbers)), dtype)
 
     return make
-
-
-def _drawn_alike(name: str) -> Callable[..., Expr]:
-    """Return the constructor of PyTorch's random numbers in the shape of x."""
-    draw = _drawer(name, TORCH)
-    return lambda builder, x, dtype=None: draw(builder, x.shape, dtype)
 
 
 def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None) -> Expr:
@@ -572,10 +566,10 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
+    "zeros": zeros, "ones": ones, "zeros_like": _alike(zeros), "ones_like": _alike(ones),
     **{name: _drawer(name) for name in words("rand randn")},
     **{f"torch_{name}": _drawer(name, TORCH) for name in words("rand randn")},
-    **{f"{name}_like": _drawn_alike(name) for name in words("rand randn")},
+    **{f"{name}_like": _alike(_drawer(name, TORCH)) for name in words("rand randn")},
     **{f.__name__: f for f in (full, full_like, eye, arange, array, einsum, item, randint, randperm)},
     **{name: _spaced(name) for name in words("linspace logspace geomspace")},
     "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,

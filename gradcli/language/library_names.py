@@ -29,7 +29,7 @@ from gradcli.language.constructors import (
     shape_of,
     whole_numbers,
 )
-from gradcli.language.names import DERIVATIVES, Function, Thing, dtype_of
+from gradcli.language.names import DERIVATIVES, Function, Results, Thing, dtype_of
 from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
@@ -236,32 +236,20 @@ OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
 _LIMITS = words("eps max min tiny smallest_normal resolution")
 
 
-class Limits(Thing):
-    """``np.finfo(float)``: what is known of floats of a precision."""
-
-    written = "finfo(...)"
-
-    def __init__(self, info: Any) -> None:
-        self.info = info
-
-    def attribute(self, builder: Builder, name: str) -> Any:
-        if name not in _LIMITS:
-            raise UnknownNameError(
-                f"{self.written} has no attribute '{name}'", help="it has eps, max, min and tiny"
-            )
-        return builder.graph.constant(float(getattr(self.info, name)))
-
-
 def _limits(library: str) -> Callable[..., Any]:
+    """Return ``np.finfo``: what is known of floats of a precision."""
+
     def limits(builder: Builder, dtype: Any = None) -> Any:
         usual = DType("float32" if library == TORCH else builder.scope.precision)
         kind = usual if dtype is None else dtype_of(dtype)
         try:
-            return Limits(np.finfo("" if kind is None else kind.name))
+            info = np.finfo("" if kind is None else kind.name)
         except (TypeError, ValueError):
             raise ArgumentError(
                 "finfo takes a dtype of floats", help="write np.finfo(float).eps"
             ) from None
+        numbers = tuple(builder.graph.constant(float(getattr(info, name))) for name in _LIMITS)
+        return Results.of(numbers, tuple(_LIMITS))
 
     return limits
 
@@ -461,7 +449,7 @@ def first_holding(builder: Builder, pieces: Any) -> Expr:
 
 def rational(builder: Builder, p: Expr, q: Any = 1) -> Any:
     """Compute a quotient."""
-    return builder.graph.apply(registry.OPERATORS["/"], (p, builder.value(q)))
+    return p / builder.value(q)
 
 
 FUNCTIONS = routines({

@@ -111,7 +111,6 @@ class Bindings:
             changed |= scope.requiring or (scope.leaves.keys() if ".step(" in text else set())
         for name in (*names, *scope.names.keys() & changed):
             self.lose(name, statement, error)
-        scope.unsure = (scope.unsure | changed) - set(names)
         scope.hooked = scope.hooked or "_hook(" in text
         if "backward(" in text:
             scope.passed_back.append(None)
@@ -561,8 +560,8 @@ class Program:
         if isinstance(result, tuple) and not isinstance(result, DType):
             names = result.names if isinstance(result, Results) else ()
             first = f".{names[0]}" if names else "[0]"
-            written = expression.root if isinstance(expression.root, Call) else None
-            text = "(x, y)" if written is None else source.text[written.start : written.end]
+            root = expression.root
+            text = source.text[root.start : root.end] if isinstance(root, Call) else "(x, y)"
             error = TypeMismatchError(
                 f"the result is a tuple of {len(result)}, not an array",
                 help=f"take one entry: {text}{first}",

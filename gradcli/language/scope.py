@@ -95,7 +95,6 @@ class Scope:
         # Nodes that a conversion detached, with the conversion's text.
         self.detached: dict[Expr, str] = {}
         self.failed: dict[str, int] = {}  # names whose binding failed, with its line
-        self.unsure: set[str] = set()  # those of them that the line might have changed in place
         # Line of a failed binding -> line of the earlier one that made it fail.
         self.causes: dict[int, int] = {}
         self.lowered: list[Frame] = []  # expressions, with what each node of their trees became
