@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph import transforms
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import constructors
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
@@ -190,10 +190,11 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
     """
     scope = builder.scope
     named = (scope.names | scope.leaves).items()
-    names = (name for name, node in named if node is x and (x.is_leaf or name in scope.requiring))
-    name = next(names, "")
+    required = scope.requiring or scope.leaves
+    name = next((name for name, node in named if node is x and name in required), "")
     found = scope.passed_back[scope.cleared.get(name, 0) :]
-    if scope.requiring and name not in scope.requiring:
+    found = [y for y in found if y is None or x in reachable([y])]
+    if scope.requiring and not name:
         raise UnknownNameError(
             "it is no name that requires a gradient: PyTorch has None here",
             help="write x.requires_grad_() or grad(y, x)",

@@ -129,10 +129,7 @@ def derivative(
     required = [p.name for p in function.parameters if p.name != "seed"]
     usage = f"write {name}({', '.join(required)})"
     if not given.keys() >= set(required):
-        raise ArgumentError(
-            f"{name} needs {' and '.join(required)}",
-            help=f"{usage}; a function is one that the program defines",
-        )
+        raise ArgumentError(f"{name} needs {' and '.join(required)}", help=usage)
     variable = node.arguments[1] if len(node.arguments) > 1 else dict(node.keywords)["x"]
     if not isinstance(variable, Name):
         raise ArgumentError(

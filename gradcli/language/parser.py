@@ -223,9 +223,8 @@ def _makes_function(node: Node) -> bool:
     """
     if not isinstance(node, Call):
         return False
-    callee = node.callee
-    name = callee.name if isinstance(callee, (Name, Attribute)) else ""
-    derives = name in DERIVATIVES and len(node.arguments) == 1
+    name = getattr(node.callee, "name", "")
+    derives = name in DERIVATIVES and not any(isinstance(part, Name) for part in node.arguments[1:])
     return derives or (name[:1].isupper() and len(name) > 2)
 
 
@@ -336,9 +335,9 @@ class _Parser:
             self.at += 1
             if power == TERM and token[1] != "*":
                 if found := _PERCENT.match(self.source.text, tokens[self.at - 2].start):
-                    right, number = self.next_text(), found[1]
+                    after, number = self.next_text(), found[1]
                     self.two_readings(
-                        *found.span(), f"{number}/100*{right}", f"{number} % {right}", "x/100*y or x % y"
+                        *found.span(), f"{number}/100*{after}", f"{number} % {after}", "x/100*y or x % y"
                     )  # fmt: skip
                 self.bracket.quotient = left, token
                 right = self.binary(PRODUCT)
@@ -594,9 +593,7 @@ class _Parser:
             return self.absolute(token)
         if kind == STRING:
             if self.bracket.rule in (_OPEN, _SUBSCRIPTS):
-                self.fail(
-                    "a string can only be an argument of a function", token.span, "leave it out"
-                )
+                self.fail("a string can only be an argument of a function", token.span)
             return self.push(Text(text[1:-1], start, end_of(token)))
         if text == "..." and self.bracket.rule == _SUBSCRIPTS:
             return self.push(Dots(start, start + 3))

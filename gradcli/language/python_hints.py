@@ -235,7 +235,7 @@ _TEXT = r'(?:"[^"\n]*"|\'[^\'\n]*\')'
 _NO_RESULT = re.compile(rf"(?:{_TEXT}\s*)*|(?:sep|end|file|flush)\s*=[^=].*", re.DOTALL)
 _FORMATTED = re.compile(rf"[fF]{_TEXT}")
 _OPENED = re.compile(r"(?<!\{)\{(?!\{)\s*")
-_FORMAT = re.compile(r"=?(?:![ars])?[:}]")  # what follows a value in braces
+_FORMAT = re.compile(r"(?:=\s*)?(?:![ars])?[:}]")  # what follows a value in braces
 
 
 def printed(part: Part) -> list[Part] | None:

@@ -222,20 +222,25 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     try:
         tokens = tokens_of(source)
     except ParseError as error:
-        yield error if source.latex else explain_error(source, 0, len(source.text), error)
-        yield from lost_bindings(source, 0, source.text)
+        yield from _refused(source, 0, len(source.text), error)
         return
     for start, stop in statements_between(source, tokens):
         try:
             yield from statements_at(source, tokens, start, stop)
         except ParseError as error:
-            begin, end = tokens[start].start, end_of(tokens[stop - 1])
-            yield (
-                without_bad_help(error)
-                if isinstance(error, AmbiguousError)
-                else explain_error(source, begin, end, error)
-            )
-            yield from lost_bindings(source, begin, source.text[begin:end])
+            yield from _refused(source, tokens[start].start, end_of(tokens[stop - 1]), error)
+
+
+def _refused(
+    source: Source, begin: int, end: int, error: ParseError
+) -> Iterator[Statement | GradcliError]:
+    """Yield what takes the place of a text that cannot be read."""
+    yield (
+        without_bad_help(error)
+        if isinstance(error, AmbiguousError)
+        else explain_error(source, begin, end, error)
+    )
+    yield from lost_bindings(source, begin, source.text[begin:end])
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
@@ -764,7 +769,13 @@ def _two_readings(part: Part, found: Head, place: int) -> AmbiguousError:
     first = body[1:-1] if body.startswith("(") and body.endswith(")") else body
     for variable in found.variables:
         first = f"grad({first}, {variable})"
-    joint = "*" if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER) else " "
+    joint = (
+        "*"
+        if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER)
+        else " "
+        if rest[:1] in "+-"
+        else ""
+    )
     error = AmbiguousError(
         f"'{operator}' has two readings: of all that follows, or of the first part", source=part.source, span=part.span,
         help=f"write {operator}({text[begin:end]}) or {first}{joint}{rest}",
