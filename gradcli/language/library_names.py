@@ -425,11 +425,6 @@ def list_(builder: Builder, x: Any) -> Any:
 _PIECES = "write Piecewise((x, x > 0), (0, True))"
 
 
-def heaviside(builder: Builder, x: Expr, h0: Any = 0.5) -> Any:
-    """Compute the unit step, 1/2 at 0 unless another value is given."""
-    return registry.find("heaviside")(x, builder.value(h0))
-
-
 def first_holding(builder: Builder, pieces: Any) -> Expr:
     """Return the first of the values whose condition holds, or NaN if none does, as in sympy.
 
@@ -461,7 +456,7 @@ FUNCTIONS = routines({
     "Abs": ("x", lambda builder, x: abs_(builder.value(x))),
     "Max": ("***values", lambda builder, values: maximum_of(builder, *values)),
     "Min": ("***values", lambda builder, values: minimum_of(builder, *values)),
-    "Heaviside": ("x, h0", heaviside),
+    "Heaviside": ("x, h0", lambda builder, x, h0=0.5: registry.find("heaviside")(*map(builder.value, (x, h0)))),
     "Piecewise piecewise": ("***pieces", first_holding),
     "Rational": ("p, q", rational),
 })  # fmt: skip

@@ -267,12 +267,11 @@ def _in_text(source: Source, text: Token) -> Iterator[Part]:
         yield Part(source, [*tokens, Token(END, "", at)], 0, len(tokens), Span(begin, at))
 
 
-# Effects of training scripts: a gradient is required, kept, not required or cleared, or random
-# numbers are seeded.
+# Effects of training scripts: a gradient is required, not required or cleared, or random numbers
+# are seeded.
 _EFFECTS = re.compile(
-    r"(?P<requires>\w+)\.requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)"
+    r"(?P<requires>\w+)\.(?:requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)|retain_grad\(\))"
     r"|(?P<freezes>\w+)\.requires_grad(?:_\((?:requires_grad=)?False\)| ?= ?False)"
-    r"|(?P<retains>\w+)\.retain_grad\(\)"
     r"|(?P<clears>\w+)\.(?:zero_grad\((?:set_to_none=\w+)?\)|grad(?:(?:\.data)?\.zero_\(\)| ?= ?None))"
     rf"|torch(?:\.random)?\.manual_seed\((?P<{TORCH}>\d+)\)|(?:np|numpy)\.random\.seed\((?P<{NUMPY}>\d+)\)"
 )

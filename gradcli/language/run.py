@@ -111,20 +111,9 @@ class Bindings:
             changed |= scope.requiring or (scope.leaves.keys() if ".step(" in text else set())
         for name in (*names, *scope.names.keys() & changed):
             self.lose(name, statement, error)
-        scope.hooked = scope.hooked or "_hook(" in text
+        scope.hooked |= "_hook(" in text
         if "backward(" in text:
             scope.passed_back.append(None)
-
-    def require(self, name: str) -> None:
-        """Let a name have a gradient.
-
-        As in PyTorch, a value made without one that has is a leaf from now on.
-        """
-        scope = self.scope
-        node = scope.names.get(name)
-        if node is not None and not node.is_leaf and node not in scope.saved(node):
-            scope.bind_value(name, self.raw(node))
-        scope.requiring.add(name)
 
     def raw(self, expr: Expr) -> Any:
         """Return the value of a constant expression, whole numbers as integers."""
@@ -526,10 +515,7 @@ class Program:
             case Import():
                 self.lowering.take(statement)
             case Effect():
-                if statement.kind == "requires":
-                    self.bindings.require(statement.of)
-                else:
-                    self.scope.take_effect(statement.kind, statement.of)
+                self.scope.take_effect(statement.kind, statement.of)
             case Lost():
                 self.bindings.spoil(statement, statement.names)
         return None
@@ -552,7 +538,7 @@ class Program:
                 "requires_grad" in dict(root.keywords)
                 or getattr(root.callee, "name", "") == "requires_grad_"
             )
-            self.bindings.require(each.name if asks else "")
+            self.scope.take_effect("requires", each.name if asks else "")
 
     def _result(self, statement: Query) -> Expr:
         expression, source = statement.expression, statement.source

@@ -120,7 +120,10 @@ class Scope:
 
         Clearing without a name in the program clears all names.
         """
-        if kind == "retains":
+        if kind == "requires":
+            node = self.names.get(of)
+            if node is not None and not node.is_leaf and node not in self.saved(node):
+                self.bind_value(of, self.evaluate(node))
             self.requiring.add(of)
         elif kind == "freezes":
             self.requiring.discard(of)

@@ -391,16 +391,17 @@ def choices_of_jax(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Recor
     theirs, _ = in_jax(root, [])
     if theirs is root:
         return
-    order = reachable([theirs])
-    values = forward([theirs], scope.values, scope.precision, order)
-    slopes = gradient(scope, theirs, wrt, record.seed, values, order)
+    values = forward([theirs], scope.values, scope.precision)
+    found = {
+        "the value": values[theirs],
+        **gradient(scope, theirs, wrt, record.seed, values),
+    }
     ours = {"the value": record.value, **(record.grad or {})}
-    for name, found in {"the value": values[theirs], **slopes}.items():
-        differs = np.argwhere(~np.isclose(found, ours[name], rtol=1e-6, equal_nan=True))
-        if len(differs):
-            place = tuple(differs[0])
-            at = f"[{', '.join(map(str, place))}]" if place else ""
-            yield f"{name}{at}: JAX has {np.asarray(found)[place]:g}, its choice at a kink"
+    for name, number in found.items():
+        differs = ~np.isclose(number, ours[name], rtol=1e-6, equal_nan=True)
+        for place in np.argwhere(differs)[:1].tolist():
+            entry = np.asarray(number)[tuple(place)]
+            yield f"{name}{place or ''}: JAX has {entry:g}, its choice at a kink"
 
 
 def _as_pytorch(

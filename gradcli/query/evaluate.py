@@ -323,7 +323,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         record.at = {name: scope.evaluate(x) for name, x in wrt.items()}
     if values is not None:
         _differentiate(program, root, wrt, values, order, record, options)
-    if record.dialect == JAX and record.mode == "grad" and root.kind == "float":
+    if record.dialect == JAX and record.seed is not None:
         record.warnings += choices_of_jax(scope, root, wrt, record)
     if (scope.deviations or options.covariances) and root.kind == "float":
         from gradcli.query.uncertainty import left_out, propagate
