@@ -122,7 +122,11 @@ class Scope:
         """
         if kind == "requires":
             node = self.names.get(of)
-            if node is not None and not node.is_leaf and node not in self.saved(node):
+            if (
+                node is not None
+                and not node.is_leaf
+                and node not in self.differentiable_nodes(node)
+            ):
                 self.bind_value(of, self.evaluate(node))
             self.requiring.add(of)
         elif kind == "freezes":
@@ -145,7 +149,7 @@ class Scope:
         """
         if self.hooked:
             raise ArgumentError("gradients go through a hook that was refused")
-        saved = self.saved(y)
+        saved = self.differentiable_nodes(y)
         if y not in saved and self.requiring & self.leaves.keys():
             raise ArgumentError(
                 "it depends on nothing that requires a gradient", help="write x.requires_grad_()"
@@ -160,7 +164,7 @@ class Scope:
         self.passed_back.append(y)
         return y
 
-    def saved(self, y: Expr) -> dict[Expr, bool]:
+    def differentiable_nodes(self, y: Expr) -> dict[Expr, bool]:
         """Return the nodes of a value that require a gradient.
 
         Each comes with whether an operation on the way to it has saved something.
