@@ -286,13 +286,13 @@ def gradients(builder: Builder, outputs: Expr, inputs: Any, grad_outputs: Any = 
 def _draw(name: str) -> Callable[..., Any]:
     """Return the function for random numbers around ``a`` of scale ``b``, or from a to b."""
 
-    def drawn(builder: Builder, a: Any = 0, b: Any = 1, size: Any = None) -> Any:
+    def draw(builder: Builder, a: Any = 0, b: Any = 1, size: Any = None) -> Any:
         start, end = builder.value(a), builder.value(b)
         shape = np.broadcast_shapes(start.shape, end.shape) if size is None else size
         numbers = constructors.FUNCTIONS[name](builder, shape)
         return start + (end - start if name == "rand" else end) * numbers
 
-    return drawn
+    return draw
 
 
 # -- What libraries have beside the catalogue

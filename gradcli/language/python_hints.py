@@ -238,7 +238,7 @@ _OPENED = re.compile(r"(?<!\{)\{(?!\{)\s*")
 _FORMAT = re.compile(r"(?:=\s*)?(?:![ars])?[:}]")  # what follows a value in braces
 
 
-def printed(part: Part) -> list[Part] | None:
+def values_to_print(part: Part) -> list[Part] | None:
     """Return the values that ``print(...)`` has; None for any other statement."""
     last = part.stop - part.start - 1
     if part.token(1).text != "(" or part.closing(1) != last:

@@ -32,11 +32,11 @@ from gradcli.language.python_hints import (
     explain_error,
     import_line,
     lost_bindings,
-    printed,
     refuse_block,
     refuse_first_word,
     refuse_method,
     statements_between,
+    values_to_print,
 )
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Builder, Scope
@@ -222,16 +222,16 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     try:
         tokens = tokens_of(source)
     except ParseError as error:
-        yield from _refused(source, 0, len(source.text), error)
+        yield from _refusal(source, 0, len(source.text), error)
         return
     for start, stop in statements_between(source, tokens):
         try:
             yield from statements_at(source, tokens, start, stop)
         except ParseError as error:
-            yield from _refused(source, tokens[start].start, end_of(tokens[stop - 1]), error)
+            yield from _refusal(source, tokens[start].start, end_of(tokens[stop - 1]), error)
 
 
-def _refused(
+def _refusal(
     source: Source, begin: int, end: int, error: ParseError
 ) -> Iterator[Statement | GradcliError]:
     """Yield what takes the place of a text that cannot be read."""
@@ -359,7 +359,7 @@ def statements_at(source: Source, tokens: list[Token], start: int, stop: int) ->
     """Parse a statement; what is printed is a query for each value."""
     if tokens[start].text == "print":
         part = Part(source, tokens, start, stop, Span(tokens[start].start, tokens[stop].start))
-        if (values := printed(part)) is not None:
+        if (values := values_to_print(part)) is not None:
             return [query(value) for value in values]
     return [statement(source, tokens, start, stop)]
 
