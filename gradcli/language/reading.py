@@ -415,9 +415,8 @@ class Reading(Coercion):
                 name, library, method, bool(given) and isinstance(given[0], (list, tuple))
             )
             refused = is_refused(name, library, method)
-        if not (library == TORCH and stops) and not (library == JAX and refused):
-            return made
-        if not any(map(self._varies, given)):
+        concerned = (library == TORCH and stops) or (library == JAX and refused)
+        if not concerned or not any(map(self._varies, given)):
             return made
         callee = node.callee
         written = (

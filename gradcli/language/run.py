@@ -366,8 +366,6 @@ def statements(
 
 
 _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
-_REQUIRES = re.compile(r"\brequires_grad(_\(| ?= ?True)")
-_OF_WHOLE_NUMBERS = re.compile(r"\btensor\([][\d\s,]+requires_grad")
 
 
 class Sides(NamedTuple):
@@ -526,14 +524,16 @@ class Program:
         Raises ArgumentError for whole numbers.
         """
         for each in statements:
-            if not isinstance(each, Binding) or not _REQUIRES.search(each.text):
+            if not isinstance(each, Binding) or not re.search(
+                r"\brequires_grad(_\(| ?= ?True)", each.text
+            ):
                 continue
             root = each.expression.root
-            if _OF_WHOLE_NUMBERS.search(each.text):
+            if re.search(r"\btensor\([][\d\s,]+requires_grad", each.text):
                 raise ArgumentError(
                     "only tensors of floating point dtype can require gradients",
                     help="write 1.0 for a float",
-                ).at(root.span, each.source)
+                )
             asks = isinstance(root, Call) and (
                 "requires_grad" in dict(root.keywords)
                 or getattr(root.callee, "name", "") == "requires_grad_"
