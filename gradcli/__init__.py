@@ -39,10 +39,9 @@ _PLACES = {
     "gradcli.report.ranges": "Bound BoundRecord PlotRecord",
     "gradcli.report.verdicts": "Check Claim CriticalPoint Departure Limit OneSided Rewrite "
     "VariableCheck Verdict Worst",
-    "gradcli.report.derivative_record": "DerivativeRecord Formula",
+    "gradcli.report.derivative_record": "DerivativeRecord Formula Step",
     "gradcli.report.explanation": "Contribution ExplainedGradient ExplainedNode Explanation Path "
     "Why",
-    "gradcli.report.steps": "Step",
     "gradcli.report.shown_explanation": "ShownExplanation",
     "gradcli.limits": "Limits",
     "gradcli.query.bindings": "UnknownArgument",
