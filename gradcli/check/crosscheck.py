@@ -14,14 +14,15 @@ import numpy as np
 
 from gradcli.check import verdict_cache
 from gradcli.check.claims import Conventions, Given
-from gradcli.check.comparison import index_of
+from gradcli.check.comparison import AT_A_GAP, index_of
 from gradcli.check.formula_claims import decide
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
+from gradcli.formulas.textbook import simplify
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward
+from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, definition_order, reachable
-from gradcli.graph.sweep import backward, ones_like, zeros_like
+from gradcli.graph.sweep import backward, grad, ones_like, zeros_like
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
@@ -79,9 +80,9 @@ def cross_check(
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
-    grad = record.grad or {} if excused else {}
+    own = record.grad or {} if excused else {}
     some = [
-        name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()
+        name for name, found in own.items() if np.isnan(found).any() and not np.isnan(found).all()
     ]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
     asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
@@ -168,7 +169,15 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     assert record.grad is not None
     scope, root, wrt, _, claims, seed_leaf, convention, remembering = asked
     judge = Judge(scope, root, wrt, record.seed, record.grad, remembering, seed_leaf)
-    check = _combine(judge.decide(record.value, bool(claims)))
+    value, variables = judge.decide(record.value, bool(claims))
+    conventions = None if convention is None else Conventions(judge, convention)
+    decided = decide(judge, claims, conventions)
+    for claim in decided:
+        part = variables.get(claim.of)
+        if claim.verdict is Verdict.AGREE and part is not None and part.reason == AT_A_GAP:
+            part.verdict = Verdict.KINK  # what is claimed is the limit
+    check = _combine((value, variables))
+    check.claims = decided
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         # Name the comparison that rounding decides, if the branch makes a difference.
@@ -183,8 +192,6 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         check.overflows = judge.decided and judge.overflown and judge.rules_hold
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
-    conventions = None if convention is None else Conventions(judge, convention)
-    check.claims = decide(judge, claims, conventions)
     return check, judge
 
 
@@ -399,7 +406,11 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         if not all(slope.is_zero for slope in gradient):
             if any(slope.ball != 0 for slope in gradient):
                 return CriticalPoint("regular", "the gradient is not zero")
-            return CriticalPoint("undecided", f"{said} to {_DIGITS_OF_A_POINT} digits")
+            given = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
+            slopes = rebuild([grad(root, x) for x in nodes], given, scope.graph)
+            exact = simplify(slopes, scope.graph)
+            if not all(x.is_constant and not np.any(x.payload) for x in exact):
+                return CriticalPoint("undecided", f"{said} to {_DIGITS_OF_A_POINT} digits")
         if balls.uncertified or not are_finite(balls, [hessian]):
             return CriticalPoint("undecided", f"{said}, second derivatives have no certain bounds")
         signs = {*_signs_of_eigenvalues(hessian)}

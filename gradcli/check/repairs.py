@@ -213,7 +213,8 @@ def repair(check: Check, judge: Judge) -> None:
         if check.verdict is Verdict.UNDEFINED and (defined := ways.with_a_value(way)) is not way:
             further = _Ways(ways.judge_way(defined)[0])  # its other losses show only here
             way = further.losing_less(defined)
-            if ways.gravity(way) >= ways.gravity(judge.root):
+            lost = any(np.isnan(found).any() for found in judge.float_results(way))
+            if lost or not ways.equality.prove(judge.root, way) or ways.gravity(way) >= ways.gravity(judge.root):
                 return
             ways = further
         if way is not judge.root:
@@ -295,7 +296,7 @@ class _Ways:
             and a.op is not None
             and a.kind == "float"
             and a.shape == b.shape
-            and self.equality.at(a, b, {}) is not False
+            and all(self.equality.at(a, b, point) is not False for point in self.equality.around)
         )
 
     # -- what has a value
@@ -355,16 +356,16 @@ class Equality:
 
     judge: Judge
 
+    def __post_init__(self) -> None:
+        self.around = [*map(self._point_beside, _AROUND)]
+
     def prove(self, root: Expr, way: Expr) -> bool:
         """Return whether a way equals a function where it was evaluated and around.
 
         All derivatives asked for must be equal, too. Points outside of the function's domain say
         nothing; the point of evaluation, or another, must say something.
         """
-        found = [
-            self.at(root, way, self._point_beside(step), _EXACT, self.judge.nodes)
-            for step in _AROUND
-        ]
+        found = [self.at(root, way, point, _EXACT, self.judge.nodes) for point in self.around]
         return True in found and False not in found
 
     def at(

@@ -96,10 +96,20 @@ class Germ(Operand):
 
 
 class Germs(Domain[Any]):
-    """Germs of nodes near a point, at which their values are known."""
+    """Germs of nodes near a point, at which their values are known.
 
-    def __init__(self, value_of: Table) -> None:
+    unit  the one number that overflows, if there is no other: what is 0 or infinite only because
+          it is has an order in it
+    """
+
+    def __init__(self, value_of: Table, order: Sequence[Any]) -> None:
         self.value_of = value_of
+        values = ((node, value_of(node)) for node in order)
+        infinite = {
+            node for node, v in values if not isinstance(v, tuple) and np.isinf(floats(v)).any()
+        }
+        born = [node for node in infinite if infinite.isdisjoint(node.operands)]
+        self.unit = born[0] if len(born) == 1 and not born[0].shape else None
 
     def leaf(self, node: Any) -> Germ:
         return Germ.still(self.value_of(node))
@@ -108,11 +118,12 @@ class Germs(Domain[Any]):
 
     def operation(self, node: Any, op: Op, operands: list[Any]) -> Any:
         value = self.value_of(node)
-        return (
-            _parts(operands, value)
-            if isinstance(value, tuple)
-            else _germ(op, operands, node.static, value)
-        )
+        if isinstance(value, tuple):
+            return _parts(operands, value)
+        germ = _germ(op, operands, node.static, value)
+        if node is self.unit and np.all(germ.far):
+            germ.order = np.asarray(-1.0)
+        return germ
 
     def detach(self, node: Any, x: Germ) -> Germ:
         value = self.value_of(node)
@@ -156,15 +167,11 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         never = (x.order == _ALWAYS) | (y.order == _ALWAYS)
         with np.errstate(invalid="ignore"):
             order = np.where(never, _ALWAYS, x.order + y.order)
-        # An infinity that is mere overflow does not outgrow a zero.
-        outgrown = (
-            sum(
-                (floats(a.value) == 0) & np.isinf(floats(b.value)) & b.far
-                for a, b in ((x, y), (y, x))
-            )
-            > 0
-        )
-        value = replace_where(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
+        # An infinity that is mere overflow does not outgrow a zero that is none.
+        alike = np.equal(x.far, y.far)
+        outgrown = sum((floats(a.value) == 0) & ~alike & b.far for a, b in ((x, y), (y, x))) > 0
+        vanishes = never | outgrown | ((order > 0) & alike)
+        value = replace_where(value, np.isnan(floats(value)) & vanishes, None)
         still = never | (x.still_ & y.still_)
         return Germ(
             value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value)
@@ -306,7 +313,7 @@ def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], v
 
     still = carry([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
     if op.ulps:
-        return Germ(value, still)
+        return Germ(value, still, far=_far_sum(operands, value))
     # Entries are moved and not changed, and their facts move along.
     far = carry([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
     return Germ(value, still, carry([None if o is None else o.order for o in operands]), far)
@@ -332,7 +339,14 @@ def _germ_of_product(
         moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
     value = replace_where(value, np.isnan(floats(value)) & never, None)
     still = never | ~moved
-    return Germ(value, still)
+    return Germ(value, still, far=_far_sum(operands, value))
+
+
+def _far_sum(operands: Sequence[Any], value: Any) -> Any:
+    """Return which sums are infinite only because floats end, as all that is infinite in them."""
+    given = [o for o in operands if o is not None]
+    far = all(np.all(o.far | np.isfinite(floats(o.value))) for o in given)
+    return np.isinf(floats(value)) & far
 
 
 def orders(value: Any, still: Any) -> Any:
@@ -449,7 +463,7 @@ def _sweep(
     )
     table = Near(value_of)
     table[x] = Germ(value, ~moving, near)
-    interpret(order, Germs(value_of), table)
+    interpret(order, Germs(value_of, order), table)
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
     value = value_of(x)

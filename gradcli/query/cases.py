@@ -144,7 +144,7 @@ def _variable_line(name: str, part: VariableCheck) -> str:
         f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
     )
     kink = (
-        f"{part.kinks[0].sides}, chosen {part.kinks[0].chosen:g}"
+        part.kinks[0].sides
         if part.verdict is Verdict.KINK and part.kinks
         else ""
     )
@@ -159,7 +159,9 @@ def _join_reasons(verdict: Verdict, *parts: str | None) -> str:
 
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
     index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
-    text = f"{index}{word} {worst.engine!r}, {other} {worst.reference!r}"
+    text = f"{index}{word} {worst.engine!r}"
+    if other != "true" or math.isfinite(worst.reference):
+        text += f", {other} {worst.reference!r}"
     if worst.at is not None:
         return f"{text}, at " + " ".join(f"{name}={value!r}" for name, value in worst.at.items())
     off = abs(worst.engine - worst.reference)

@@ -36,6 +36,7 @@ from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.elementwise.exponential import pow_
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
 from gradcli.options import Options
 from gradcli.report.records import Record
@@ -371,15 +372,17 @@ def nan_in_pytorch(
     """
     told = []
     library = "JAX" if record.dialect == JAX else "PyTorch"
+    masked = any(node.op is where for node in order)
+    repair = "The usual repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
     for name, x in wrt.items():
         adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
         lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
         if made and np.any(lost):
-            place = ", ".join(map(str, np.argwhere(lost)[0]))
+            first, *others = np.argwhere(lost).tolist()
             told.append(
-                f"{library} gives nan for {name}{f'[{place}]' if place else ''}: at "
-                f"{text_of(scope, made[0])} it multiplies zero by what is not finite. The usual "
-                "repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
+                f"{library} gives nan for {name}{first or ''}"
+                f"{f' and {len(others)} more' if others else ''}: at {text_of(scope, made[0])} it "
+                f"multiplies zero by what is not finite{f'. {repair}' if masked else ''}"
             )
     return told
 

@@ -32,6 +32,7 @@ NO_VALUE = (GradcliError, Unsupported, ValueError, ArithmeticError)
 # range, and cheap to compute with.
 _LARGEST = 1 << 18
 _GUARD = 15  # digits that rounding may cost an iteration
+_EDGE = 5  # digits by which rounding may take a number out of a domain at whose edge it is
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
 
@@ -204,7 +205,12 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         for x in arguments:
             if x is not None and x != x:
                 return m.nan
-    return real(m, op.reference, *arguments, **static)
+    value = real(m, op.reference, *arguments, **static)
+    if value != value and len(arguments) == 1 and hasattr(m, "workdps"):
+        with m.workdps(m.dps - _EDGE):  # beyond it, there may be a value
+            near = +arguments[0]
+        return real(m, op.reference, near, **static)
+    return value
 
 
 def surely_zero(x: Any) -> bool:

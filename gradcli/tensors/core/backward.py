@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -28,7 +29,7 @@ from gradcli.tensors.core.levels import (
     physical,
     rewrap,
 )
-from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn_once
+from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn, warn_once
 from gradcli.tensors.core.node import Node, Watch, check_backward, torch_name, watch_pull
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
@@ -180,6 +181,10 @@ def run(
             or not holds_halves(kind)
         ):
             parts = contributions(node, wanted, cotangent, values, scale_guarded)
+            if state.invalid:
+                state.invalid = False
+                if not tensors:
+                    contributions(node, wanted, cotangent, values, partial(_look_for_lost, node))
         else:
             wide = contributions(
                 node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded
@@ -216,6 +221,19 @@ def run(
         if tensors:
             set_constants(constants)
     return found
+
+
+def _look_for_lost(node: Node, cotangent: Any, partial: Any) -> Any:
+    """Warn if a zero gradient meets a derivative that is not finite, which tensors take for 0."""
+    if np.any(np.equal(cotangent, 0) & ~np.isfinite(partial)):
+        message = (
+            f"{node.label}: a zero gradient meets a derivative that is not finite, and 0 is passed "
+            "on; that is wrong unless the gradient stays zero around the point, and PyTorch has nan"
+        )
+        if state.anomaly and state.nan_checks:
+            raise RuntimeError(message)
+        warn(message, RuntimeWarning)
+    return scale_guarded(cotangent, partial)
 
 
 def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
