@@ -222,9 +222,7 @@ def test_reference_never_uses_the_engine(
             for v in np.ravel(tape.gradient(y, seed, tape.table[x]))
         ]
         try:
-            whole = WholeDerivative(
-                m, root, wrt, leaves, np.float64(1), "float64", lambda key, make: make()
-            ).evaluate(m)
+            whole = WholeDerivative(m, root, wrt, leaves, np.float64(1), "float64").evaluate(m)
         except Unsupported:
             whole = []
         return [found, [float(v) for part in whole for v in np.ravel(part)]]

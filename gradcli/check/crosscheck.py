@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check import verdict_cache
-from gradcli.check.claims import Conventions, Given
 from gradcli.check.comparison import AT_A_GAP, index_of
-from gradcli.check.formula_claims import decide
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
-from gradcli.formulas.textbook import simplify
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, definition_order, reachable
@@ -42,6 +39,9 @@ from gradcli.report.verdicts import (
     Verdict,
     honest,
 )
+
+if TYPE_CHECKING:
+    from gradcli.check.claims import Given
 
 NOBODY: Mapping[str, str] = {}
 _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
@@ -86,12 +86,12 @@ def cross_check(
     ]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
     asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
-    key = verdict_cache.key_of(asked) if remembering and record.mode == "grad" else ""
-    check = verdict_cache.recall(key) if key else None
-    if check is None:
+    if remembering and record.mode == "grad":
+        from gradcli.check.verdict_cache import recall_or_make
+
+        check = recall_or_make(asked, partial(_decide, asked, timeout))
+    else:
         check = _decide(asked, timeout)
-        if key:
-            verdict_cache.remember(key, check)
     return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
 
 
@@ -169,15 +169,7 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
     assert record.grad is not None
     scope, root, wrt, _, claims, seed_leaf, convention, remembering = asked
     judge = Judge(scope, root, wrt, record.seed, record.grad, remembering, seed_leaf)
-    value, variables = judge.decide(record.value, bool(claims))
-    conventions = None if convention is None else Conventions(judge, convention)
-    decided = decide(judge, claims, conventions)
-    for claim in decided:
-        part = variables.get(claim.of)
-        if claim.verdict is Verdict.AGREE and part is not None and part.reason == AT_A_GAP:
-            part.verdict = Verdict.KINK  # what is claimed is the limit
-    check = _combine((value, variables))
-    check.claims = decided
+    check = _combine(judge.decide(record.value, bool(claims)))
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         # Name the comparison that rounding decides, if the branch makes a difference.
@@ -192,6 +184,17 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         check.overflows = judge.decided and judge.overflown and judge.rules_hold
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
+    if claims:
+        from gradcli.check.claims import Conventions
+        from gradcli.check.formula_claims import decide
+
+        conventions = None if convention is None else Conventions(judge, convention)
+        check.claims = decide(judge, claims, conventions)
+        for claim in check.claims:
+            part = check.variables.get(claim.of)
+            if claim.verdict is Verdict.AGREE and part is not None and part.reason == AT_A_GAP:
+                part.verdict = Verdict.KINK  # what is claimed is the limit
+        check.verdict = max(part.verdict for part in check.parts)
     return check, judge
 
 
@@ -406,6 +409,8 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         if not all(slope.is_zero for slope in gradient):
             if any(slope.ball != 0 for slope in gradient):
                 return CriticalPoint("regular", "the gradient is not zero")
+            from gradcli.formulas.textbook import simplify
+
             given = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
             slopes = rebuild([grad(root, x) for x in nodes], given, scope.graph)
             exact = simplify(slopes, scope.graph)

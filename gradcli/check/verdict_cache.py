@@ -21,6 +21,16 @@ from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage import VERDICTS, content_key, digest_of, versions
 
 
+def recall_or_make(asked: Any, make: Callable[[], Check]) -> Check:
+    """Return the verdict on a gradient and on claims about it, which is kept for the next time."""
+    key = key_of(asked)
+    check = recall(key)
+    if check is None:
+        check = make()
+        remember(key, check)
+    return check
+
+
 def key_of(asked: Any) -> str:
     """Return the key of the verdict on a gradient and on claims about it."""
     scope, record = asked.scope, asked.record

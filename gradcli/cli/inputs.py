@@ -26,7 +26,6 @@ from gradcli.language.tokens import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
 from gradcli.options import Options, names_of, refuse_together
 from gradcli.query.programs import Programs
-from gradcli.storage import absolute, path_text
 from gradcli.texts import normalize
 
 if TYPE_CHECKING:
@@ -338,6 +337,8 @@ def found_in(paths: list[str], allow_empty: bool) -> list[str]:
     A folder stands for the programs and records in and below it, in order, but not for those in
     hidden or linked folders.
     """
+    from gradcli.storage import absolute
+
     found: dict[str, str] = {}
     for path in paths:
         files = [path]
@@ -363,6 +364,8 @@ def matching(patterns: Iterable[str], said_by: Path | None) -> list[str]:
 
     They may be named by ``*`` and ``**``. Raises UsageError where there is none.
     """
+    from gradcli.storage import path_text
+
     found: list[str] = []
     for pattern in patterns:
         there = [pattern] if os.path.exists(pattern) else sorted(glob(pattern, recursive=True))

@@ -211,14 +211,18 @@ def signature_of(body: Function) -> str:
     code, kinds = body.__code__, body.__annotations__
     count = code.co_argcount
     needed = count - len(body.__defaults__ or ())
-    names = [
-        name + (f":{kinds[name].lower()}" if kinds.get(name) in KINDS else "")
-        for name in code.co_varnames[: count + code.co_kwonlyargcount]
-    ]
-    rest = code.co_varnames[len(names)] if code.co_flags & CO_VARARGS else ""
-    optional = [f"{name}?" for name in names[needed:count]]
-    marked = [name for name in names[count:] if ":" in name]
-    return " ".join([*names[:needed], *optional, *(["*" + rest] if rest else []), *marked])
+    words: list[str] = []
+    marked: list[str] = []
+    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    for place, name in enumerate(names):
+        word = name + (f":{kinds[name].lower()}" if kinds.get(name) in KINDS else "")
+        if place < count:
+            words.append(word if place < needed else f"{word}?")
+        elif ":" in word:
+            marked.append(word)
+    if code.co_flags & CO_VARARGS:
+        words.append(f"*{code.co_varnames[len(names)]}")
+    return " ".join(words + marked)
 
 
 def function(

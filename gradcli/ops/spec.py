@@ -58,9 +58,10 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
         record = {"dtype": "same", **record}  # it only moves entries
     if "core_dims" in record:
         record = {"ulps": 64, **record}
-    return {
-        name: _words_of(value, name) if name in _LISTS else value for name, value in record.items()
-    }
+    found = dict(record)
+    for name in _LISTS.intersection(record):
+        found[name] = _words_of(record[name], name)
+    return found
 
 
 # Fields with several values. Records write them as words, or as the value itself if there is only

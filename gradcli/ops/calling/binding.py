@@ -25,7 +25,7 @@ from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.registry import general
 from gradcli.ops.spec import REQUIRED, Composite, Op
-from gradcli.texts import suggestion, text_lines
+from gradcli.texts import suggestion
 
 # -- Parameters of libraries that are not read here, and the values of them that change neither
 # value nor gradient.
@@ -60,7 +60,7 @@ _TABLE = """
 """
 _HARMLESS = {
     name: values.split()
-    for names, _, values in (line.partition(": ") for line in text_lines(_TABLE))
+    for names, _, values in (line.partition(": ") for line in _TABLE.split("\n"))
     for name in (names.split() if values else ())
 }
 

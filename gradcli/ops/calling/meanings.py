@@ -26,7 +26,7 @@ from gradcli.ops.calling.signatures import (
 )
 from gradcli.ops.registry import load, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
-from gradcli.texts import text_lines, words
+from gradcli.texts import words
 
 # -- What NumPy, PyTorch and SciPy call the operations at the heart of the catalogue, and where
 # their arguments differ.
@@ -257,7 +257,7 @@ def declare_classes(table: str) -> None:
 
     ``GLU(axis|dim) = glu``.
     """
-    for line in filter(None, map(str.strip, text_lines(table))):
+    for line in filter(None, map(str.strip, table.split("\n"))):
         head, _, function = line.rpartition(" = ")
         name, _, keeps = head[:-1].partition("(")
         declare_class(TORCH, name, keeps, function)
@@ -268,7 +268,7 @@ def refuse_classes(table: str) -> None:
 
     ``GRU LSTM: {} is ...; write ...``.
     """
-    for line in filter(None, map(str.strip, text_lines(table))):
+    for line in filter(None, map(str.strip, table.split("\n"))):
         names, _, said = line.partition(": ")
         why, _, help = said.partition("; ")
         for name in names.split():
@@ -337,7 +337,7 @@ _ALIKE_TABLE = """
     torch_squeeze = squeeze
     torch_where = where
 """
-_ALIKE = dict(line.split(" = ") for line in map(str.strip, text_lines(_ALIKE_TABLE.strip())))
+_ALIKE = dict(line.split(" = ") for line in map(str.strip, _ALIKE_TABLE.strip().split("\n")))
 
 
 # Methods of tensors that are not functions of the catalogue.

@@ -32,7 +32,6 @@ from typing import Any
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.spec import REQUIRED, Composite, Op
-from gradcli.texts import text_lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +125,7 @@ def declare(table: str) -> None:
     Each is declared once, as imports come in any order.
     """
     libraries: list[str] = []
-    for line in filter(None, map(str.strip, text_lines(table))):
+    for line in filter(None, map(str.strip, table.split("\n"))):
         if line.endswith(":"):
             libraries = line[:-1].split()
             continue

@@ -149,7 +149,7 @@ class WholeDerivative:
         leaves: Mapping[Expr, Any],
         seed: Any,
         precision: str,
-        kept: Kept,
+        kept: Kept | None = None,
     ) -> None:
         tape = _Tape(m, leaves, precision)
         results = np.ravel(tape.run(root, wrt))
@@ -206,7 +206,7 @@ class WholeDerivative:
                 tuple(symbols),
             ).data
 
-        self.program = Steps(kept(key, differentiate))
+        self.program = Steps(differentiate() if kept is None else kept(key, differentiate))
 
     def evaluate(self, m: Any) -> list[np.ndarray]:
         """Return the gradients at the precision of a context."""
