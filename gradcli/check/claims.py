@@ -279,7 +279,12 @@ def _factor(ratio: float, judge: Judge, about: str) -> str | None:
         (words for factor, words in factors.items() if math.isclose(ratio, factor, rel_tol=1e-4)),
         None,
     )
-    if found is not None or not ratio or not math.isfinite(ratio) or math.isclose(ratio, 1.0, rel_tol=1e-3):
+    if (
+        found is not None
+        or not ratio
+        or not math.isfinite(ratio)
+        or math.isclose(ratio, 1.0, rel_tol=1e-3)
+    ):
         return found
     return f"it is {ratio:.6g} times the {about}"
 

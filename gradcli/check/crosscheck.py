@@ -17,9 +17,9 @@ from gradcli.check.comparison import AT_A_GAP, index_of
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, definition_order, reachable
-from gradcli.graph.sweep import backward, grad, ones_like, zeros_like
+from gradcli.graph.sweep import backward, ones_like, zeros_like
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
@@ -80,9 +80,9 @@ def cross_check(
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
-    own = record.grad or {} if excused else {}
+    grad = record.grad or {} if excused else {}
     some = [
-        name for name, found in own.items() if np.isnan(found).any() and not np.isnan(found).all()
+        name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()
     ]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
     asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
@@ -332,10 +332,8 @@ def departure(judge: Judge) -> Departure | None:
 
 
 def _text(judge: Judge, node: Expr) -> str:
-    for source, span in judge.scope.spans(node)[:1]:
-        text = " ".join(source.text[span.start : span.end].split())
-        if len(text) <= 60:
-            return text
+    if text := judge.scope.text(node):
+        return text
     if node.is_leaf:
         return str(node.payload.name)
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
@@ -409,13 +407,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         if not all(slope.is_zero for slope in gradient):
             if any(slope.ball != 0 for slope in gradient):
                 return CriticalPoint("regular", "the gradient is not zero")
-            from gradcli.formulas.textbook import simplify
-
-            given = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
-            slopes = rebuild([grad(root, x) for x in nodes], given, scope.graph)
-            exact = simplify(slopes, scope.graph)
-            if not all(x.is_constant and not np.any(x.payload) for x in exact):
-                return CriticalPoint("undecided", f"{said} to {_DIGITS_OF_A_POINT} digits")
+            said += f" to {_DIGITS_OF_A_POINT} digits"
         if balls.uncertified or not are_finite(balls, [hessian]):
             return CriticalPoint("undecided", f"{said}, second derivatives have no certain bounds")
         signs = {*_signs_of_eigenvalues(hessian)}

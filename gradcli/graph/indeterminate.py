@@ -96,20 +96,10 @@ class Germ(Operand):
 
 
 class Germs(Domain[Any]):
-    """Germs of nodes near a point, at which their values are known.
+    """Germs of nodes near a point, at which their values are known."""
 
-    unit  the one number that overflows, if there is no other: what is 0 or infinite only because
-          it is has an order in it
-    """
-
-    def __init__(self, value_of: Table, order: Sequence[Any]) -> None:
+    def __init__(self, value_of: Table) -> None:
         self.value_of = value_of
-        values = ((node, value_of(node)) for node in order)
-        infinite = {
-            node for node, v in values if not isinstance(v, tuple) and np.isinf(floats(v)).any()
-        }
-        born = [node for node in infinite if infinite.isdisjoint(node.operands)]
-        self.unit = born[0] if len(born) == 1 and not born[0].shape else None
 
     def leaf(self, node: Any) -> Germ:
         return Germ.still(self.value_of(node))
@@ -118,12 +108,11 @@ class Germs(Domain[Any]):
 
     def operation(self, node: Any, op: Op, operands: list[Any]) -> Any:
         value = self.value_of(node)
-        if isinstance(value, tuple):
-            return _parts(operands, value)
-        germ = _germ(op, operands, node.static, value)
-        if node is self.unit and np.all(germ.far):
-            germ.order = np.asarray(-1.0)
-        return germ
+        return (
+            _parts(operands, value)
+            if isinstance(value, tuple)
+            else _germ(op, operands, node.static, value)
+        )
 
     def detach(self, node: Any, x: Germ) -> Germ:
         value = self.value_of(node)
@@ -168,10 +157,10 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         with np.errstate(invalid="ignore"):
             order = np.where(never, _ALWAYS, x.order + y.order)
         # An infinity that is mere overflow does not outgrow a zero that is none.
-        alike = np.equal(x.far, y.far)
-        outgrown = sum((floats(a.value) == 0) & ~alike & b.far for a, b in ((x, y), (y, x))) > 0
-        vanishes = never | outgrown | ((order > 0) & alike)
-        value = replace_where(value, np.isnan(floats(value)) & vanishes, None)
+        outgrown = np.not_equal(x.far, y.far) & (
+            ((floats(x.value) == 0) & y.far) | ((floats(y.value) == 0) & x.far)
+        )
+        value = replace_where(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
         return Germ(
             value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value)
@@ -344,8 +333,7 @@ def _germ_of_product(
 
 def _far_sum(operands: Sequence[Any], value: Any) -> Any:
     """Return which sums are infinite only because floats end, as all that is infinite in them."""
-    given = [o for o in operands if o is not None]
-    far = all(np.all(o.far | np.isfinite(floats(o.value))) for o in given)
+    far = all(np.all(o.far | np.isfinite(floats(o.value))) for o in operands if o is not None)
     return np.isinf(floats(value)) & far
 
 
@@ -463,7 +451,7 @@ def _sweep(
     )
     table = Near(value_of)
     table[x] = Germ(value, ~moving, near)
-    interpret(order, Germs(value_of, order), table)
+    interpret(order, Germs(value_of), table)
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
     value = value_of(x)

@@ -143,11 +143,7 @@ def _variable_line(name: str, part: VariableCheck) -> str:
     count = (
         f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
     )
-    kink = (
-        part.kinks[0].sides
-        if part.verdict is Verdict.KINK and part.kinks
-        else ""
-    )
+    kink = part.kinks[0].sides if part.verdict is Verdict.KINK and part.kinks else ""
     return f"{what}: {_join_reasons(part.verdict, both, count, part.reason, kink)}"
 
 

@@ -12,8 +12,6 @@ from gradcli.errors import (
     EvaluationError,
     MissingValueError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     did_you_mean,
 )
@@ -225,7 +223,6 @@ def numbers_like(
 
 
 _TOLD = 3  # most operations named in a warning
-_STRETCH = 1 << 17  # entries that are examined at a time
 
 
 def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
@@ -331,16 +328,9 @@ def has_nan(value: Any) -> bool:
 
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
-    """Return the index of the first entry that is infinite or NaN.
-
-    No boolean array of the value's size is made.
-    """
-    flat = np.ravel(value)
-    for start in range(0, flat.size, _STRETCH):
-        wrong = np.flatnonzero(~np.isfinite(flat[start : start + _STRETCH]))
-        if wrong.size:
-            return tuple(int(i) for i in np.unravel_index(start + int(wrong[0]), np.shape(value)))
-    return None
+    """Return the index of the first entry that is infinite or NaN."""
+    wrong = np.flatnonzero(~np.isfinite(value))
+    return tuple(map(int, np.unravel_index(wrong[0], np.shape(value)))) if wrong.size else None
 
 
 def _finite(value: Any) -> bool:
@@ -349,12 +339,8 @@ def _finite(value: Any) -> bool:
 
 def text_of(scope: Scope, node: Expr) -> str:
     """Return what the user wrote for a node."""
-    places: list[tuple[Source, Span]] = scope.spans(node)
-    if places:
-        source, span = places[0]
-        text = source.text[span.start : span.end]
-        if len(text) <= 60:
-            return f"'{text}'"
+    if text := scope.text(node):
+        return f"'{text}'"
     return f"the result of {node.op.name}" if node.op else "a value"
 
 

@@ -268,25 +268,29 @@ class Prober:
     def __post_init__(self) -> None:
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // self.asked.size))
         self.cost = _EVALUATIONS * self.asked.size
-        self.weights = exact_array(self.tape.m, self.asked.seed)
+        m, table = self.tape.m, self.tape.table
+        self.weights = exact_array(m, self.asked.seed)
+        self.sizes = {
+            x: Algebra.map(lambda v: abs(plain(v)) or m.one, np.ravel(table[x])) for x in self.found
+        }
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """Return the entries of a variable that need both sides.
 
         They are on a kink, or have a derivative that is not finite.
         """
-        m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
-        sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
+        m = self.tape.m
+        sizes = self.sizes[x]
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
         finite = all(map(m.isfinite, np.ravel(self.value)))
         sides = {
             i: on_kink(events.pop(i))
             for i in list(events)
-            if not (finite and m.isfinite(entries[i]))
+            if not (finite and m.isfinite(sizes[i]))
         }  # an infinity has no sides
         if not finite:
             return sides
-        around = self._around.get(x, {})
+        around = {i: nearby for (y, i), nearby in self._around.items() if y is x}
         steady = {
             i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)
         }
@@ -296,7 +300,7 @@ class Prober:
         for i in sorted({*events, *gaps}, key=lambda i: (i in steady, i)):
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
             room = self.left > 0 and budget.allows(self.cost)
-            if event is not None and i in steady and (sure or not room):
+            if event is not None and i in steady and (event.tie and sure or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
                 sides[i] = on_kink(event, limit, limit, limit, probed=sure)
             elif room:
@@ -317,7 +321,7 @@ class Prober:
         return sides
 
     @cached_property
-    def _around(self) -> dict[Expr, dict[int, list[Any]]]:
+    def _around(self) -> dict[tuple[Expr, int], list[Any]]:
         """Return the derivatives by some entries where kinks and ties have come apart.
 
         If there are few entries, each takes each place in their order once upwards and once
@@ -326,8 +330,7 @@ class Prober:
 
         There are none where they would cost too much, or where the function jumps.
         """
-        m, budget = self.tape.m, self.asked.budget
-        numbers = {x: np.ravel(Algebra.map(plain, self.tape.table[x])) for x in self.found}
+        m, budget, found = self.tape.m, self.asked.budget, dict[tuple[Expr, int], list[Any]]()
         few = sum(map(len, self.found.values())) <= _MOST_ORDERS
         moved = [(x, i) for x, on in self.found.items() for i in on if few or on[i].tie]
         n = len(moved)
@@ -335,21 +338,22 @@ class Prober:
         if n < 2 or not budget.allows(cost):
             return {}
         budget.spend(cost)
-        found: dict[Expr, dict[int, list[Any]]] = {x: {} for x in self.found}
         with _probing(m):
-            step = m.mpf(10) ** STEPS[0] / n
             _, (value,) = self._at({})
+            step = m.mpf(10) ** STEPS[0] / n
             for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (step, -step)):
-                moves = {x: np.full(v.size, m.zero, dtype=object) for x, v in numbers.items()}
-                for k, (x, i) in enumerate(moved):
-                    moves[x][i] = way * ((k + first) % n + 1) * (abs(numbers[x][i]) or m.one)
-                slopes, (there,) = self._at(moves)
+                places = {at: way * ((k + first) % n + 1) for k, at in enumerate(moved)}
+                slopes, (there,) = self._at(
+                    {
+                        x: [places.get((x, i), 0) * size for i, size in enumerate(sizes)]
+                        for x, sizes in self.sizes.items()
+                    }
+                )
                 if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)):
                     return {}
                 for x, i in moved:
-                    found[x].setdefault(i, []).append(slopes[x][i])
-        finite = all(m.isfinite(v) for x, i in moved for v in found[x][i])
-        return found if finite else {}
+                    found.setdefault((x, i), []).append(slopes[x][i])
+        return found if all(m.isfinite(v) for slopes in found.values() for v in slopes) else {}
 
     def _along(
         self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None
@@ -396,7 +400,7 @@ class Prober:
         there = {}
         for x, move in moves.items():
             here = Algebra.map(plain, self.tape.table[x])
-            there[x] = (np.ravel(here) + move).reshape(here.shape)
+            there[x] = np.reshape(np.ravel(here) + move, here.shape)
         other = _tape_beside(m, asked, there)
         y = other.run(asked.root, [*moves])
         slopes = {

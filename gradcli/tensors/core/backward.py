@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -181,10 +180,9 @@ def run(
             or not holds_halves(kind)
         ):
             parts = contributions(node, wanted, cotangent, values, scale_guarded)
-            if state.invalid:
-                state.invalid = False
-                if not tensors:
-                    contributions(node, wanted, cotangent, values, partial(_look_for_lost, node))
+            if state.invalid and not tensors and op.partials is not None and not cotangent.all():
+                _tell_lost(node)
+            state.invalid = False
         else:
             wide = contributions(
                 node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded
@@ -223,17 +221,15 @@ def run(
     return found
 
 
-def _look_for_lost(node: Node, cotangent: Any, partial: Any) -> Any:
-    """Warn if a zero gradient meets a derivative that is not finite, which tensors take for 0."""
-    if np.any(np.equal(cotangent, 0) & ~np.isfinite(partial)):
-        message = (
-            f"{node.label}: a zero gradient meets a derivative that is not finite, and 0 is passed "
-            "on; that is wrong unless the gradient stays zero around the point, and PyTorch has nan"
-        )
-        if state.anomaly and state.nan_checks:
-            raise RuntimeError(message)
-        warn(message, RuntimeWarning)
-    return scale_guarded(cotangent, partial)
+def _tell_lost(node: Node) -> None:
+    """Warn of a zero gradient that has met an infinite derivative, which tensors take for 0."""
+    message = (
+        f"{node.label}: a zero gradient meets a derivative that is not finite, and 0 is passed on; "
+        "that is wrong unless the gradient stays zero around the point, and PyTorch has nan"
+    )
+    if state.anomaly and state.nan_checks:
+        raise RuntimeError(message)
+    warn(message, RuntimeWarning)
 
 
 def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
