@@ -218,8 +218,11 @@ def decide_entry(
         if decided is not None:
             return decided
         if not low - room <= said <= high + room:
-            beyond = f"not between the derivatives from both sides, {low:g} and {high:g}"
-            return Held(Verdict.MISMATCH, beyond, math.nan)
+            return Held(
+                Verdict.MISMATCH,
+                f"not between the derivatives from both sides, {low:g} and {high:g}",
+                math.nan,
+            )
         return Held(
             Verdict.KINK,
             f"what JAX chooses at {conventions.unmeasured} is not known"

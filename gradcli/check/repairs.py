@@ -304,9 +304,8 @@ class _Ways:
         """Return a way that has numbers where another has none, and equals it around the point."""
         least = self._count_lost(root)
         for way in itertools.islice(wider(self.graph, root), _MOST_TRIED):
-            lost = self._count_lost(way)
-            if lost < least and self.equality.prove(root, way):
-                return self.with_a_value(way) if lost else way
+            if self._count_lost(way) < least and self.equality.prove(root, way):
+                return self.with_a_value(way)
         return root
 
     def _count_lost(self, root: Expr) -> int:

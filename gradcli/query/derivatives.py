@@ -275,7 +275,7 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
         if operand.kind == "float":
             lost = lost & np.isfinite(values[operand])
     first = next(part for part in (lost, np.isnan(array), bad) if part.any())
-    place = tuple(int(i) for i in np.argwhere(first)[0])
+    place = tuple(np.argwhere(first)[0].tolist())
     where = f" at index {list(place)}" if place else ""
     if node.op.selects:
         where += ", by its definition there"
@@ -329,8 +329,8 @@ def has_nan(value: Any) -> bool:
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
     """Return the index of the first entry that is infinite or NaN."""
-    wrong = np.flatnonzero(~np.isfinite(value))
-    return tuple(map(int, np.unravel_index(wrong[0], np.shape(value)))) if wrong.size else None
+    bad = ~np.isfinite(value)
+    return tuple(map(int, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
 
 
 def _finite(value: Any) -> bool:
@@ -358,8 +358,9 @@ def nan_in_pytorch(
     """
     told = []
     library = "JAX" if record.dialect == JAX else "PyTorch"
-    masked = any(node.op is where for node in order)
-    repair = "The usual repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
+    repair = ". The usual repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
+    if not any(node.op is where for node in order):
+        repair = ""
     for name, x in wrt.items():
         adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
         lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
@@ -368,7 +369,7 @@ def nan_in_pytorch(
             told.append(
                 f"{library} gives nan for {name}{first or ''}"
                 f"{f' and {len(others)} more' if others else ''}: at {text_of(scope, made[0])} it "
-                f"multiplies zero by what is not finite{f'. {repair}' if masked else ''}"
+                f"multiplies zero by what is not finite{repair}"
             )
     return told
 

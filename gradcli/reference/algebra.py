@@ -32,7 +32,6 @@ NO_VALUE = (GradcliError, Unsupported, ValueError, ArithmeticError)
 # range, and cheap to compute with.
 _LARGEST = 1 << 18
 _GUARD = 15  # digits that rounding may cost an iteration
-_EDGE = 5  # digits by which rounding may take a number out of a domain at whose edge it is
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
 
@@ -207,7 +206,7 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
                 return m.nan
     value = real(m, op.reference, *arguments, **static)
     if value != value and len(arguments) == 1 and hasattr(m, "workdps"):
-        with m.workdps(m.dps - _EDGE):  # beyond it, there may be a value
+        with m.workdps(m.dps - 5):  # by which rounding may have left the domain
             near = +arguments[0]
         return real(m, op.reference, near, **static)
     return value

@@ -284,9 +284,7 @@ class Prober:
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
         finite = all(map(m.isfinite, np.ravel(self.value)))
         sides = {
-            i: on_kink(events.pop(i))
-            for i in list(events)
-            if not (finite and m.isfinite(sizes[i]))
+            i: on_kink(events.pop(i)) for i in list(events) if not (finite and m.isfinite(sizes[i]))
         }  # an infinity has no sides
         if not finite:
             return sides
@@ -300,7 +298,7 @@ class Prober:
         for i in sorted({*events, *gaps}, key=lambda i: (i in steady, i)):
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
             room = self.left > 0 and budget.allows(self.cost)
-            if event is not None and i in steady and (event.tie and sure or not room):
+            if event is not None and i in steady and ((event.tie and sure) or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
                 sides[i] = on_kink(event, limit, limit, limit, probed=sure)
             elif room:

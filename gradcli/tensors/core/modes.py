@@ -52,7 +52,7 @@ def silent() -> Context:
     return context
 
 
-def _note_invalid(error: str, flag: int) -> None:
+def _note_invalid(*_: Any) -> None:
     state.invalid = True
 
 
