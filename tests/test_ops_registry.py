@@ -114,6 +114,7 @@ RANGES: dict[str, list[tuple[float, float]]] = {
     "airy_function": [(-40.0, math.inf)],
     "fresnel_integral": [(-0.97, 0.97)],
     "struve": [(-1e5, 1e5)],
+    "owens_t": [(-38.0, 38.0), EVERYWHERE],
     # beside 1 the definitions lose digits
     **{name: [(1.1, math.inf)] for name in ("asec", "acsc", "acoth")},
     "asech": [(-math.inf, 0.99)],
@@ -126,7 +127,7 @@ DIGITS = {"remainder": 700, "fmod": 700, "floor_divide": 700}
 # Sympy's derivative may cancel (E(m) - K(m) all its digits, 100 at 1e-100), and some of mpmath's
 # functions are slow at 250 digits.
 SLOPE_DIGITS = {"ellipe": 140, "ellipk": 140,
-    "yv": 50, "kv": 50, "zeta_slope": 50, "hurwitz_zeta": 50,
+    "yv": 50, "kv": 50, "owens_t": 50, "zeta_slope": 50, "hurwitz_zeta": 50,
     **dict.fromkeys(("gammainc", "gammaincc", "gammainc_slope", "betainc", "betainc_slope"), 50)}  # fmt: skip
 
 

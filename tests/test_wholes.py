@@ -157,7 +157,15 @@ SMOOTH = [
 
 
 # by their parameters; and without bounds in balls, so that the rule stands in
-NO_SLOPES = ("gammainc", "gammaincc", "betainc", "gammainc_slope", "betainc_slope", "struve")
+NO_SLOPES = (
+    "gammainc",
+    "gammaincc",
+    "betainc",
+    "gammainc_slope",
+    "betainc_slope",
+    "struve",
+    "owens_t",
+)
 
 
 def entries_of(op: Op, operands: Sequence[Any], static: dict[str, Any]) -> int:

@@ -152,7 +152,7 @@ def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list
         return np.ravel(Algebra.map(plain, y))
 
     found = []
-    with _probing(m):
+    with m.workdps(PROBING_DIGITS):
         for sign in (-1, 1):
             far = value(sign * m.mpf("0.01"))
             scale = Algebra.map(lambda v: abs(v) if v and m.isfinite(v) else m.one, far)

@@ -218,19 +218,16 @@ class Pieces:
         self.flat, self.slope = flat, slope
 
     def __call__(self, *values: Any, **static: Any) -> Any:
-        flat, slope = self.flat(*values, **static), self._steepness(values, static)
-        return slope if flat is None else where(flat, 0.0, slope)
+        return self.flowing(lambda one, slope: slope, 1.0, values, static)
 
     def flowing(
         self, times: Function, factor: Any, values: Sequence[Any], static: Mapping[str, Any]
     ) -> Any:
         """Return what ``times`` makes of a factor and the slope, and zero on the flat pieces."""
-        flat, slope = self.flat(*values, **static), self._steepness(values, static)
+        flat = self.flat(*values, **static)
+        slope = self.slope(*values, **static) if callable(self.slope) else self.slope
         moved = factor if type(slope) is float and slope == 1 else times(factor, slope)
         return moved if flat is None else where(flat, 0.0, moved)
-
-    def _steepness(self, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        return self.slope(*values, **static) if callable(self.slope) else self.slope
 
 
 # -- Values held to bounds: the larger and the smaller of two, and values limited to a range -----

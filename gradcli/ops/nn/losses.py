@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, LabelError, ShapeError
+from gradcli.errors import ArgumentError, EvaluationError, LabelError, ShapeError
 from gradcli.ops.arrays.reshaping import at_least_1d, expand_dims
 from gradcli.ops.arrays.shapes import (
     StaticArray,
@@ -359,8 +359,14 @@ def _bernoulli(x: Any, y: Any) -> Any:
     return -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST))
 
 
+def _bernoulli_of_floats(x: Any, y: Any) -> Any:
+    if not np.all((x >= 0) & (x <= 1)):
+        raise EvaluationError("all elements of input should be between 0 and 1")
+    return _bernoulli(x, y)
+
+
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli, witness("arrays.bernoulli_nll"),
+    "bernoulli_nll", "input target", _bernoulli_of_floats, witness("arrays.bernoulli_nll"),
     vjp=(
         lambda cotangent, out, x, y: cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)),
         lambda cotangent, out, x, y: cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)),

@@ -8,6 +8,7 @@ the first of equal ones.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
@@ -148,12 +149,21 @@ def sort(x: Any, *, axis: Any = -1) -> Any:
     return torch_sort(x, axis=axis)[0]
 
 
-def take_chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
-    """Entries at indices that have one entry along an axis, and the indices."""
-    values = take_along(x, index, axis=axis)
-    if keepdims or not x.shape:
+def _take_chosen(
+    x: Any, axis: int, keepdims: bool, choose: Callable[[int], Any]
+) -> tuple[Any, Any]:
+    """Return the entries that are chosen along an axis, and their indices.
+
+    ``choose(axis)`` are these indices, of one entry along the axis unless it is kept.
+    """
+    place = one_axis(axis, len(x.shape))
+    if not x.shape:
+        return x, argsort(x, axis=0)
+    index = choose(place)
+    values = take_along(x, index, axis=place)
+    if keepdims:
         return values, index
-    rest = reduced_shape(x.shape, axis)
+    rest = reduced_shape(x.shape, place)
     return reshape(values, shape=rest), reshape(index, shape=rest)
 
 
@@ -174,14 +184,13 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> None:
                     help="write amax(x, keepdim=True)",
                 )
             return reduce(x)
-        place = one_axis(axis, len(x.shape))
-        return take_chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+        return _take_chosen(x, axis, keepdims, lambda place: choose(x, axis=place, keepdims=True))
 
     body.__doc__ = (
         f"torch.{reduce.name}: of all entries; of two arrays; or along an axis, then "
         "with the indices."
     )
-    function(f"torch_{reduce.name}", results=PAIR, kinks=TIES)(body)
+    function(f"torch_{reduce.name}", results=PAIR, memory="own", kinks=TIES)(body)
 
 
 _extreme_of(argmax, max_, maximum)
@@ -208,10 +217,9 @@ def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
     n = x.shape[axis] if x.shape else 1
     if not 1 <= k <= n:
         raise ArgumentError(f"kthvalue: k must be from 1 to {n}, not {k}")
-    place = one_axis(axis, len(x.shape))
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    return take_chosen(x, part_of(argsort(x, axis=place), place, k - 1, k), place, keepdims)
+    return _take_chosen(
+        x, axis, keepdims, lambda place: part_of(argsort(x, axis=place), place, k - 1, k)
+    )
 
 
 @function(results=PAIR, memory="own", kinks=TIES)
@@ -220,13 +228,13 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
 
     >>> topk(x, 2)[0]
     """
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    place = one_axis(axis, len(x.shape))
-    if not 0 <= k <= x.shape[place]:
-        raise ArgumentError(f"topk: k must be from 0 to {x.shape[place]}, not {k}")
-    index = part_of(argsort(x, axis=place, descending=largest), place, 0, k)
-    return take_along(x, index, axis=place), index
+
+    def first(place: int) -> Any:
+        if not 0 <= k <= x.shape[place]:
+            raise ArgumentError(f"topk: k must be from 0 to {x.shape[place]}, not {k}")
+        return part_of(argsort(x, axis=place, descending=largest), place, 0, k)
+
+    return _take_chosen(x, axis, True, first)
 
 
 def _most_frequent(x: Any, axis: int) -> Any:
@@ -244,10 +252,7 @@ def _most_frequent(x: Any, axis: int) -> Any:
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
     """The most frequent entry along an axis, and its index."""
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    place = one_axis(axis, len(x.shape))
-    return take_chosen(x, _most_frequent(x, place), place, keepdims)
+    return _take_chosen(x, axis, keepdims, partial(_most_frequent, x))
 
 
 @function(results="min max", torch="x, *, axis, keepdims")
@@ -292,16 +297,17 @@ def torch_median(
         if keepdims:
             raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
         return lower_median(x, ignore_nan=ignore_nan)
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    place = one_axis(axis, len(x.shape))
-    n, valid = x.shape[place], _valid(x, place)
-    # NaN is sorted last: it is the median unless NaNs are ignored.
-    rank = floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
-    rank = where(less(rank, 0), n - 1.0, rank)
-    return take_chosen(
-        x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims
-    )
+
+    def middle(place: int) -> Any:
+        n, valid = x.shape[place], _valid(x, place)
+        # NaN is sorted last: it is the median unless NaNs are ignored.
+        rank = (
+            floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
+        )
+        rank = where(less(rank, 0), n - 1.0, rank)
+        return take_along(argsort(x, axis=place), to_int(rank), axis=place)
+
+    return _take_chosen(x, axis, keepdims, middle)
 
 
 @function(kinks=TIES)

@@ -32,6 +32,8 @@ from gradcli.ops.text import number_in_c
 
 # Below this, SciPy and mpmath add up a term for each pole on the way, which may never end.
 _FAR = -100.0
+# Where the functions may rise or fall anew: the poles, of which the last is at 0.
+_POLES = (-math.inf, 0.0)
 
 
 def _polygamma(x: Any, n: int) -> Any:
@@ -76,7 +78,7 @@ polygamma: Op = elementwise(
     "that is a whole number. "
     ">>> polygamma(1, x)",
     ulps=16,
-    carries=(-math.inf, 0.0),
+    carries=_POLES,
     numpy="special.polygamma({n}, {0})",
     torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
@@ -90,7 +92,7 @@ digamma = elementwise(
     latex=r"\psi\left({x}\right)",
     doc="The derivative of lgamma.",
     ulps=200,
-    carries=(-math.inf, 0.0),
+    carries=_POLES,
 )
 gamma = elementwise(
     "gamma",
@@ -103,7 +105,7 @@ gamma = elementwise(
     latex=r"\Gamma\left({x}\right)",
     doc="The gamma function. >>> gamma(x)",
     ulps=10,
-    carries=(-math.inf, 0.0, 1.4616321449683622),
+    carries=(*_POLES, 1.4616321449683622),
 )
 
 
@@ -118,7 +120,7 @@ lgamma = elementwise(
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
     rounding=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's error next to zeros
-    carries=(-math.inf, 0.0, 1.4616321449683622),
+    carries=(*_POLES, 1.4616321449683622),
 )
 
 
@@ -301,7 +303,7 @@ beta = elementwise(
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out",
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     rounding=lambda m, out, x, y: m.abs(out) * _cancellation(m, x + y), ulps=400,
-    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    carries=(_POLES, _POLES),
 )
 
 
@@ -309,7 +311,7 @@ beta = elementwise(
     forward=OfSciPy("betaln"),
     partials=(lambda out, x, y: digamma(x) - digamma(x + y), lambda out, x, y: digamma(y) - digamma(x + y)),
     domain="x > 0 and y > 0", rounding=lambda m, out, x, y: 40 * m.abs(out) + _cancellation(m, x + y), ulps=400,
-    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    carries=(_POLES, _POLES),
 )
 def betaln(x: Any, y: Any) -> Any:
     """The logarithm of beta(x, y), without overflow."""
@@ -364,8 +366,8 @@ def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
     first, far = np.equal(q, 1), np.greater(x, 1)
-    finite = np.minimum(x, 1e10)  # SciPy gives no limits at infinity, and no NaN for negative q
-    found = np.where(first, special.zeta(x), special.zeta(finite, np.where(q > 0, q, np.nan)))
+    finite = np.minimum(x, 1e10)  # SciPy gives no limits at infinity
+    found = np.where(first, special.zeta(x), special.zeta(finite, np.where(q > _FAR, q, np.nan)))
     return (
         found
         if (first | far).all()
@@ -395,10 +397,13 @@ def _zeta_slope(x: Any, q: Any, n: int) -> Any:
 def _zeta_rounds(m: Any, out: Any, x: Any, q: Any) -> Any:
     """SciPy's is off by some units of the operand, in the size of the values around zeros."""
     z = m.maximum(1 - x, 1.0)
-    return (300 + 4 * m.abs(x)) * m.abs(out) - 10 * m.minimum(x, 0.0) * (z / 17.08) ** z
+    beside = 20 * m.minimum(q, 0.0) * 2 ** m.minimum(x, 99.0)  # terms that cancel between poles
+    return (300 + 4 * m.abs(x)) * m.abs(out) - 10 * m.minimum(x, 0.0) * (z / 17.08) ** z - beside
 
 
 def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
+    if -100 < q < 0 and m.isint(x) and not n:
+        return q**-x + _zeta_reference(m, x, q + 1)
     if not q > 0:
         return m.nan
     beside = m.ldexp(1, -m.prec - 10) if x < 0 and q > 1e3 else 0  # an integer takes mpmath q steps
@@ -438,7 +443,8 @@ hurwitz_zeta: Op = elementwise(
 
 @function(numpy="x, q|other", domain="x is not 1", backward="SpecialZeta")
 def zeta(x: Any, q: Any = None) -> Any:
-    """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.
+    """The Riemann zeta function, or with q Hurwitz's: q > 0, or q > -100 for whole x > 1. The
+    derivative by x is for x > -5.
 
     >>> zeta(x)
     """

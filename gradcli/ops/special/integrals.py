@@ -104,7 +104,9 @@ def rel_entr(x: Any, y: Any) -> Any:
 @function(domain="x > 0")
 def boxcox(x: Any, lmbda: Any) -> Any:
     """The transformation of Box and Cox, (x**lmbda - 1)/lmbda, and log(x) for lmbda = 0."""
-    return log(x) * exprel(lmbda * log(x))
+    zero = equal(x, 0)
+    size = log(where(zero, 1.0, x))
+    return where(zero, (x**lmbda - 1) / where(zero, lmbda, 1.0), size * exprel(lmbda * size))
 
 
 @function()

@@ -18,7 +18,7 @@ from gradcli.ops.structure import to_int
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, of_numpy, result_type
 from gradcli.tensors.core.in_place import as_tensor
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.modes import state, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.texts import words
@@ -75,6 +75,7 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] =
 # Functions whose second operand is a mask, and those whose tensors all have one dtype.
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
 _ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross meshgrid")
+_OF_DIFFERENCES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
 # The fewest and the most axes of operands.
 _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
@@ -119,6 +120,11 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
         if name in _ONE_DTYPE and first != second:
             raise RuntimeError(
                 f"{name}: the tensors must have one dtype, not {first.name} and {second.name}"
+            )
+        if name in _OF_DIFFERENCES and arrays[0].shape != arrays[1].shape:
+            warn(
+                f"Using a target size ({arguments[1].shape}) that is different to the input size "
+                f"({arguments[0].shape}): they are broadcast, which is likely to be a mistake"
             )
     if arrays and not any(array.dtype.kind in FLOATS for array in arrays):
         common = result_type(arrays)

@@ -222,7 +222,7 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """Return the value of a scalar function, and v times its Hessian."""
+    """Return the value of a scalar function, and v times its Hessian, which is its Hessian times v."""
     with enable_grad():
         xs, result, _ = _run(func, inputs, create_graph, "vhp")
         y, vs = _scalar(result), _vectors(v, xs, "input", "vhp")
@@ -231,15 +231,4 @@ def vhp(
     return _shape_parts(y, [y], create_graph), _shape_parts(inputs, found, create_graph)
 
 
-def hvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> tuple[Any, Any]:
-    """Return the value of a scalar function, and its Hessian times v.
-
-    It is the same as `vhp`, since the Hessian is symmetric.
-    """
-    return vhp(func, inputs, v, create_graph, strict)
+hvp = vhp  # the Hessian is symmetric
