@@ -56,7 +56,7 @@ def recorded(scope: Scope, root: Expr, names: Sequence[str]) -> Record:
 def verdict_of(scope: Scope, root: Expr, record: Record) -> Any:
     """The cross-check of a record, which a test may have tampered with."""
     assert record.grad is not None
-    return cross_check(scope, root, {n: scope.names[n] for n in record.grad}, record, None)
+    return cross_check(scope, root, {n: scope.names[n] for n in record.grad}, record, Options())
 
 
 def rejudged(

@@ -168,7 +168,7 @@ def evaluate_last(evaluate_all: Callable[..., list[Record]]) -> Callable[..., Re
     def run(text: str, **given: Any) -> Record:
         records = evaluate_all(text, **given)
         for record in records:
-            assert record.error is None, record.error.error.render()
+            assert record.error is None, record.error.render()
         return records[-1]
 
     return run

@@ -138,7 +138,7 @@ def program(name: str, text: str, values: Mapping[str, Any]) -> Iterator[Trial]:
     made = Programs(values=dict(bound)).fresh()
     *_, export = subjects(Script(made, text_lines(text)), Options())
     if export.error is not None:
-        raise export.error.error
+        raise export.error
     subject = export.subject
     taken = {parameter.name for parameter in subject.parameters}
     yield Trial(

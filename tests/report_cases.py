@@ -16,7 +16,7 @@ from gradcli.report.outcomes import (
     Summary,
     make,
 )
-from gradcli.report.records import Asserted, Failure, Record
+from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Verdict
 
 CI_VARIABLES = (
@@ -53,10 +53,8 @@ def case(
 def unknown(text, word, file, line, help=None):
     start = text.index(word)
     span = Span(start, start + len(word))
-    return Failure.of(
-        UnknownNameError(
-            f"unknown function '{word}'", span=span, source=Source(text, file, line), help=help
-        )
+    return UnknownNameError(
+        f"unknown function '{word}'", span=span, source=Source(text, file, line), help=help
     )
 
 

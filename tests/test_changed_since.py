@@ -194,7 +194,7 @@ def test_what_git_cannot_tell(
         assert "git fetch --unshallow" in told(ref)
     monkeypatch.setenv("PATH", str(project / "nowhere"))
     assert told("main") == (
-        "error[usage]: --changed-since main needs git, which is not to be found\n"
+        "error[usage]: --changed-since main needs git, which is not found\n"
         " = help: install it, or leave --changed-since out: everything is checked\n"
     )
 

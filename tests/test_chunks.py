@@ -57,7 +57,7 @@ def chunk_by_chunk(expression, cut, bounds, seed=None):
         Spec(name, array.shape, array.dtype.str, cut.get(name)) for name, array in given.items()
     ]
     program = program_of(
-        function.settings, values, length, None if seed is None else (seed.shape, None), 0, given
+        function.settings, values, length, None if seed is None else (seed.shape, None), given
     )
     walk = InMemory(program, np.diff(bounds).tolist(), given, seed)
     walk.go()
@@ -172,7 +172,7 @@ def test_extents_that_are_alike_by_chance_change_nothing():
     x, w = RANDOM.normal(size=(6, 6)), RANDOM.normal(size=6)
     function = gradcli.value_and_grad("sum(tanh(x @ w)**2) + sum((x.T @ x)*outer(w, w))")
     values = [Spec("x", (6, 6), "<f8", 0), Spec("w", (6,), "<f8", None)]
-    assert program_of(function.settings, values, 6, None, 0, {"w": w}).stages.staged.results
+    assert program_of(function.settings, values, 6, None, {"w": w}).stages.staged.results
     before = {name: GIVEN[name] for name in ("x", "w")}
     GIVEN.update(x=x, w=w)
     try:
@@ -188,7 +188,7 @@ def test_extents_that_are_alike_by_chance_change_nothing():
 def test_programs_of_the_same_text_are_one():
     def made():
         function = gradcli.value_and_grad("sum(x**2)")
-        return program_of(function.settings, [Spec("x", (8,), "<f8", 0)], 8, None, 0, {})
+        return program_of(function.settings, [Spec("x", (8,), "<f8", 0)], 8, None, {})
 
     assert made() == made()
     assert made().stages is made().stages

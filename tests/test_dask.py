@@ -101,7 +101,7 @@ def test_a_compiled_value_is_lazy_too():
 LAZY = da.from_array(Y, chunks=300)
 SQUARE = da.from_array(X, chunks=(300, 2))
 REFUSED = [
-    ("sum(x**2)", {"x": SQUARE}, "'x' is cut along the axes 0, 1, and one axis can be", "x.rechunk({0: -1}) is not cut along axis 0"),
+    ("sum(x**2)", {"x": SQUARE}, "'x' is cut along the axes 0, 1, but only one axis can be", "x.rechunk({0: -1}) is not cut along axis 0"),
     (
         "sum(cumprod(x, axis=0))", {"x": da.from_array(X, chunks=(300, 5))},
         "this cannot be computed chunk by chunk: cumprod goes along the axis that is cut",
@@ -118,7 +118,7 @@ REFUSED = [
     ),
     (
         "sum(x) + sum(w)", {"x": da.from_array(Y, chunks=300), "w": da.from_array(W, chunks=2)},
-        "arrays are cut along axes of 5 and 1000 entries: one axis can be cut", "rechunk(-1) makes one chunk of an array",
+        "arrays are cut along axes of 5 and 1000 entries: only one axis can be cut", "rechunk(-1) makes one chunk of an array",
     ),
     ("sum(x)", {"x": LAZY[LAZY > 0]}, "'x' has chunks of unknown sizes", "call "
     "x.compute_chunk_sizes() before"),

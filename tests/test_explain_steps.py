@@ -204,7 +204,7 @@ def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
     done_ = call_cli("explain", "softmax(x)", "x=1,2", "--steps", "--no-check")
     assert done_.returncode == 0
     assert (
-        "note     there are no steps: the result has the shape (2,), and its entries no formula "
+        "note     there are no steps: the result has the shape (2,), and its entries have no formula "
         "in common" in done_.stdout
     )
     assert "forward" in done_.stdout

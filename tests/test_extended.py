@@ -77,7 +77,7 @@ def test_one_wrong_entry_of_the_engine_is_found(change: Any, place: int) -> None
     gradient = np.cos(X) * X + np.sin(X)
     gradient[place] = change(gradient[place])
     record = Record("", value=np.sum(np.sin(X) * X), seed=np.float64(1), grad={"x": gradient})
-    check = cross_check(scope, root, {"x": leaf}, record, None)
+    check = cross_check(scope, root, {"x": leaf}, record, Options())
     assert check.verdict is Verdict.MISMATCH
     assert check.variables["x"].worst.index == (place,)
     assert check.variables["x"].wrong == 1

@@ -91,7 +91,7 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
         [f"cannot read 'd.npz:x': {CUT}"]),
     "a part that was changed": (".npz", archive({"x.npy": GOOD}, zipfile.ZIP_STORED).replace(GOOD[-4:], b"abcd"), "",
         ["cannot read 'd.npz': Bad CRC-32 for file 'x.npy'"]),
-    "a part that stands there twice": (".npz", archive({"x.npy": GOOD, "x.npy'": GOOD}), ":x", ["'d.npz' has the key 'x' 2 times"]),
+    "a part that occurs twice": (".npz", archive({"x.npy": GOOD, "x.npy'": GOOD}), ":x", ["'d.npz' has the key 'x' 2 times"]),
     "a part that is encrypted": (".npz", encrypted(archive({"x.npy": GOOD})), "", ["cannot read "
     "'d.npz:x': it is encrypted"]),
     "an archive of nothing": (".npz", archive({}), "", ["'d.npz' needs a key", " = help: it holds "
@@ -113,7 +113,7 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "JSON of many digits": (".json", b"[" + b"1" * 5000 + b"]", "", ["cannot read 'd.json': a "
     "whole number has too many digits"]),
     "JSON with a name twice": (".json", b'{"x": 1, "x": 2}', ":x", ["cannot read 'd.json': 'x' "
-    "stands there twice"]),
+    "occurs twice"]),
     "JSON of rows that differ": (".json", b"[[1, 2], [3]]", "", ["'d.json' is not a number or a "
     "regular array of numbers"]),
     "JSON of a long string": (".json", b'["' + b"a" * 100_000 + b'"' + b", 1" * 1000 + b"]", "",

@@ -63,8 +63,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "files": ("files", "storage", "report.verdicts", "options", "texts", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
     "check": (
-        "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
-        "storage",
+        "check", "reference", "tensors", "formulas", "plans", "options", "language", "graph", "ops", "report.records", "report.verdicts",
+        "errors", "storage",
     ),
     "query": BELOW_CLI,
     "functions": ("functions", "tensors", *BELOW_CLI),

@@ -48,7 +48,6 @@ from gradcli.cli.write.results import Writer
 from gradcli.errors import Source, Span
 from gradcli.report.data import encode, id_text, plain
 from gradcli.report.ranges import BoundNote
-from gradcli.report.records import Failure
 
 TABLES = read_table("inert.json")
 
@@ -92,10 +91,8 @@ def failure_of(text, place, expr):
         return None
     said = {place: text} if place in ("help", "label") else {}
     source = Source(expr, text if place == "file" else None)
-    return Failure.of(
-        ArgumentError(
-            text if place == "message" else "no", span=Span(0, len(expr)), source=source, **said
-        )
+    return ArgumentError(
+        text if place == "message" else "no", span=Span(0, len(expr)), source=source, **said
     )
 
 

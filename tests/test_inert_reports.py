@@ -48,7 +48,6 @@ from gradcli.report.outcomes import (
     Summary,
     make,
 )
-from gradcli.report.records import Failure
 
 # -- reports of a check
 # --------------------------------------------------------------------------------------------------
@@ -82,13 +81,8 @@ def outcome(text, place, status):
     if status == ERROR:
         source = Source(expr, text if place == "file" else "a.grad", 2)
         help = text if place == "help" else None
-        error = Failure.of(
-            ArgumentError(
-                text if place == "message" else "no",
-                span=Span(0, len(expr)),
-                source=source,
-                help=help,
-            )
+        error = ArgumentError(
+            text if place == "message" else "no", span=Span(0, len(expr)), source=source, help=help
         )
     said = [Claim("x", "formula", Verdict.AGREE, reason=text)] if place == "claim" else []
     record = Record(

@@ -22,9 +22,7 @@ from gradcli.query.evaluate import Script, records
 def test_results_come_in_order_and_an_error_takes_its_place(evaluate_all):
     records = evaluate_all("x + 1\nx +\n# comment\nx + 2; y; x + 3\n", x=1)
     found = [
-        (r.error.line, r.error.column, r.error.code)
-        if r.error
-        else (r.line, r.column, float(r.value))
+        (*r.error.place()[:2], r.error.code) if r.error else (r.line, r.column, float(r.value))
         for r in records
     ]
     assert found == [
@@ -82,8 +80,8 @@ def test_float32(evaluate_last):
 
 def test_a_failed_binding_is_named_where_it_is_used(evaluate_all):
     first, second = evaluate_all("q = sqr(2)\nq + 1")
-    assert (first.error.code, first.error.line) == ("unknown-name", 1)
-    assert (second.error.code, second.error.line) == ("missing-value", 2)
+    assert (first.error.code, first.error.place()[0]) == ("unknown-name", 1)
+    assert (second.error.code, second.error.place()[0]) == ("missing-value", 2)
     assert "line 1" in second.error.message
 
 

@@ -24,6 +24,7 @@ import gradcli
 from gradcli.check.crosscheck import cross_check
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
+from gradcli.options import Options
 from gradcli.report.records import Record
 
 random = np.random.default_rng(5)
@@ -43,7 +44,7 @@ for text, names, planted, dtype in json.loads(sys.stdin.read()):
     gradients = {name: np.array(part) for name, part in gradients.items()}
     gradients[names[0]].reshape(-1)[-10] *= 1 + planted
     record = Record("", value=value, seed=np.asarray(1, dtype), grad=gradients)
-    check = cross_check(scope, root, leaves, record, None)
+    check = cross_check(scope, root, leaves, record, Options())
     found.append([[part.verdict.word, part.decided_by, part.wrong, part.reason] for part in check.variables.values()])
 print(json.dumps(found))
 """

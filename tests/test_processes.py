@@ -167,7 +167,7 @@ def test_a_process_that_dies_takes_nothing_with_it(
     ]
     name = signal.Signals(number).name
     assert wrong == (
-        [("deadly", "internal", f"the process that decides this dies of it ({name})")]
+        [("deadly", "internal", f"the process that was deciding this died ({name})")]
         if code
         else []
     )

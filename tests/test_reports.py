@@ -28,7 +28,6 @@ from gradcli.report.outcomes import (
     PASSED,
     STATUSES,
 )
-from gradcli.report.records import Failure
 from gradcli.report.rules import RULES
 
 SARIF = read_json("sarif-2.1.0.json")
@@ -366,7 +365,7 @@ BLOCKS = {
             file="a",
             line=7,
             record_line=True,
-            error=Failure.of(InputError("'expr' must be a string", help="write it")),
+            error=InputError("'expr' must be a string", help="write it"),
         ),
         "error[input]: 'expr' must be a string\n --> a:7\n = help: write it",
     ),

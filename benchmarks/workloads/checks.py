@@ -31,7 +31,7 @@ def _points(text: str) -> Iterator[Mapping[str, float]]:
     from gradcli.query.free_variables import anywhere
 
     names: Any = _names(text)
-    for point in anywhere(names, POINTS):
+    for point in anywhere(names, POINTS, state=0):
         values: Any = point
         if _finite(text, values):
             yield values

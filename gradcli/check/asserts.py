@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,12 +20,13 @@ from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
+from gradcli.options import Options
 from gradcli.reference.algebra import NO_VALUE, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.tape import reference_at
 from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
 
 # -- The relations of an assert between computed floats, entry by entry ---------------------------
 
@@ -138,32 +138,18 @@ def holds(
     return fine, off
 
 
-@dataclass(frozen=True, eq=False)
-class Deciding:
-    """Way in which asserts are decided.
-
-    everywhere  the values are examples, so that the sides are equal as functions, without rounding,
-                or they are not
-    convention  which choice at kinks is right, whatever the engine chose
-    """
-
-    timeout: float | None = None
-    remembering: bool = False
-    everywhere: bool = False
-    convention: str | None = None
-
-
 def decide_assert(
-    scope: Scope, lowered: Lowered, relations: list[Asserted], record: Record, how: Deciding
+    scope: Scope, lowered: Lowered, relations: list[Asserted], record: Record, options: Options
 ) -> Check:
     """Return the verdict on an assert whose relations have been computed.
 
     There is a claim for each relation. The outcomes of the relations become those that the
-    reference finds.
+    reference finds. Where it is about all values (``everywhere`` of the options), the sides are
+    equal as functions, without rounding, or they are not.
     """
     rounding = rounding_of(scope) if lowered.within is None else None
     checks = [
-        _relation(scope, sides, told, record, rounding, how)
+        _relation(scope, sides, told, record, rounding, options)
         for sides, told in zip(lowered.relations, relations, strict=True)
     ]
     gravest = max(checks, key=lambda check: check.worst)
@@ -180,12 +166,12 @@ def _relation(
     told: Asserted,
     record: Record,
     rounding: float | None,
-    how: Deciding,
+    options: Options,
 ) -> Check:
     if told.relation != "==":
         try:
-            with deadline(how.timeout) as limit:  # covers the work on many digits, too
-                claim = _order(scope, sides, told, how)
+            with deadline(options.timeout) as limit:  # covers the work on many digits, too
+                claim = _order(scope, sides, told, options)
         except OutOfTime as passed:
             if passed is not limit:
                 raise
@@ -198,23 +184,22 @@ def _relation(
         return Check(Verdict.SKIPPED, claims=[claim])
     left, right = sides.left, sides.right
     comparable = left.kind == "float" and right.shape in (left.shape, ())
-    if comparable and how.everywhere and rounding is not None:
+    if comparable and options.everywhere and rounding is not None:
         given = Given("value", right)
-    elif comparable and (how.convention is not None or (told.holds and rounding is not None)):
+    elif comparable and (options.convention is not None or (told.holds and rounding is not None)):
         said = np.broadcast_to(told.right, left.shape)
         given = Given("value", None, said, rounding or 0.0, told.within)
     else:  # the numbers alone decide
-        verdict = Verdict.AGREE if told.holds else Verdict.MISMATCH
+        verdict = OF_HOLDING[told.holds]
         return Check(verdict, claims=[_claim(told, verdict)])
     shown = Record(record.expr, value=told.left, grad={}, seed=np.ones(sides.left.shape)[()])
-    check = cross_check(
-        scope, sides.left, {}, shown, how.timeout, [given], None, how.remembering, how.convention
-    )
+    check = cross_check(scope, sides.left, {}, shown, options, [given])
     for claim in check.claims:
         claim.kind = claim.of = "assert"
         claim.relation, claim.text = told.relation, told.text or None
-        claim.reason = None if how.everywhere else claim.reason
-    if (how.everywhere or how.convention is not None) and check.worst is not Verdict.UNDETERMINED:
+        claim.reason = None if options.everywhere else claim.reason
+    chosen = options.everywhere or options.convention is not None
+    if chosen and check.worst is not Verdict.UNDETERMINED:
         told.holds = check.worst is not Verdict.MISMATCH
     return check
 
@@ -226,17 +211,16 @@ def _relation(
 _MOST_ENTRIES = 64  # most entries of an array: each has a proof of its own
 
 
-def decide_over(
-    scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None
-) -> tuple[list[Asserted], Check]:
+def decide_over(scope: Scope, lowered: Lowered, options: Options) -> tuple[list[Asserted], Check]:
     """Return what becomes of each relation of an assert over its box.
 
-    Without ``proving``, a few points are tried and nothing else.
+    Without a check, a few points are tried and nothing else.
     """
-    with deadline(timeout):
-        relations = [_relation_over(scope, lowered, sides, proving) for sides in lowered.relations]
-    words = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
-    claims = [_claim(told, words[told.holds], told.open_box or None) for told in relations]
+    with deadline(options.timeout):
+        relations = [
+            _relation_over(scope, lowered, sides, options.check) for sides in lowered.relations
+        ]
+    claims = [_claim(told, OF_HOLDING[told.holds], told.open_box or None) for told in relations]
     return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
 
@@ -321,9 +305,9 @@ _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
 
 
-def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
+def _order(scope: Scope, sides: Sides, told: Asserted, options: Options) -> Claim:
     """Return the verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two computed sides."""
-    claim = _claim(told, Verdict.AGREE if told.holds else Verdict.MISMATCH)
+    claim = _claim(told, OF_HOLDING[told.holds])
     if sides.left.kind != "float" or sides.right.kind != "float":
         return claim  # booleans have no margin
     low, high = (
@@ -336,7 +320,7 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
         margin = margin - told.within if told.relation == "!=" else margin + told.within
     found = np.asarray(forward([margin], scope.values, scope.precision)[margin])
     shown = Record("", value=found[()], grad={}, seed=np.ones(margin.shape)[()])
-    part = cross_check(scope, margin, {}, shown, how.timeout, remembering=how.remembering).value
+    part = cross_check(scope, margin, {}, shown, options).value
     if part is not None and part.verdict in (Verdict.UNDEFINED, Verdict.KINK):
         claim.reason = part.reason
         # Otherwise the value chosen at the kink breaks the relation.

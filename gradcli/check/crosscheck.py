@@ -22,6 +22,7 @@ from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.graph.sweep import backward, ones_like, zeros_like
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative
+from gradcli.options import Options
 from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
@@ -57,8 +58,7 @@ class _Asked(NamedTuple):
     record: Record
     claims: Sequence[Given]
     seed_leaf: Expr | None
-    convention: str | None
-    remembering: bool
+    options: Options
 
     def of_value(self, root: Expr, value: Any) -> VariableCheck | None:
         """Return the verdict on the value of a function."""
@@ -66,17 +66,14 @@ class _Asked(NamedTuple):
 
 
 def cross_check(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
-    seed_leaf: Expr | None = None, remembering: bool = False, convention: str | None = None, excused: Mapping[str, str] = NOBODY,
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, options: Options, claims: Sequence[Given] = (),
+    seed_leaf: Expr | None = None, excused: Mapping[str, str] = NOBODY,
 ) -> Check:  # fmt: skip
     """Return the verdict on a record's value and derivatives, and on claims about them.
 
-    seed_leaf    what the name ``seed`` stands for inside of claims
-    remembering  whether verdicts are kept between runs
-    convention   which choice at kinks is right in claims that are numbers; None for any between the
-                 derivatives from both sides
-    excused      names whose derivative does not exist and was not asked for, each with the reason;
-                 they count for no verdict
+    seed_leaf  what the name ``seed`` stands for inside of claims
+    excused    names whose derivative does not exist and was not asked for, each with the reason;
+               they count for no verdict
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
@@ -85,13 +82,13 @@ def cross_check(
         name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()
     ]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
-    asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
-    if remembering and record.mode == "grad":
+    asked = _Asked(scope, root, judged, record, claims, seed_leaf, options)
+    if options.remembering and record.mode == "grad":
         from gradcli.check.verdict_cache import recall_or_make
 
-        check = recall_or_make(asked, partial(_decide, asked, timeout))
+        check = recall_or_make(asked, partial(_decide, asked))
     else:
-        check = _decide(asked, timeout)
+        check = _decide(asked)
     return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
 
 
@@ -116,10 +113,10 @@ def _with_excused(check: Check, keys: Sequence[str], excused: Mapping[str, str])
     return check
 
 
-def _decide(asked: _Asked, timeout: float | None) -> Check:
+def _decide(asked: _Asked) -> Check:
     scope, record = asked.scope, asked.record
     try:
-        with deadline(timeout) as limit:
+        with deadline(asked.options.timeout) as limit:
             check, judge = _judge(asked)
             lacks = check.loses or check.verdict in _LACKING
             if lacks and has_flint() and not scope.in_passing:
@@ -167,8 +164,8 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
                 check.limits = limits_beside(beside, gradients) if beside.decided else []
         return check, None
     assert record.grad is not None
-    scope, root, wrt, _, claims, seed_leaf, convention, remembering = asked
-    judge = Judge(scope, root, wrt, record.seed, record.grad, remembering, seed_leaf)
+    scope, root, wrt, _, claims, seed_leaf, options = asked
+    judge = Judge(scope, root, wrt, record.seed, record.grad, options.remembering, seed_leaf)
     check = _combine(judge.decide(record.value, bool(claims)))
     check.limits = limits_beside(judge, record.grad) if judge.decided else []
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
@@ -188,6 +185,7 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         from gradcli.check.claims import Conventions
         from gradcli.check.formula_claims import decide
 
+        convention = options.convention
         conventions = None if convention is None else Conventions(judge, convention)
         check.claims = decide(judge, claims, conventions)
         for claim in check.claims:

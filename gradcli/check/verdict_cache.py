@@ -50,7 +50,7 @@ def key_of(asked: Any) -> str:
         for claim in asked.claims
     ]
     names = [(name, places[x]) for name, x in asked.wrt.items()]
-    how = scope.precision, asked.convention, scope.in_passing, names, places[asked.root]
+    how = scope.precision, asked.options.convention, scope.in_passing, names, places[asked.root]
     found = content_key([record.value, record.seed, record.grad])
     return digest_of(versions(), lines, leaves, how, found, given)
 

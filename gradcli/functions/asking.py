@@ -9,7 +9,7 @@ import ast
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError, UnknownNameError, UsageError, did_you_mean, one_of
-from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
 from gradcli.functions.checking import Question, names_to_differentiate
@@ -39,26 +38,15 @@ from gradcli.storage import path_text
 # imported when they are asked for.
 
 
-class Definition(NamedTuple):
-    """Place at which a function is defined; no file for one of C."""
-
-    file: str | None = None
-    line: int = 1
-
-
 def refuse_unnamed(path: str) -> None:
     """Raise UsageError for what cannot name a function."""
-    module, colon, name = path.partition(":")
+    module, _, name = path.partition(":")
+    help = "gradcli check --function pkg.losses:loss ..."
     if name and module.endswith(".py"):
-        dotted = ".".join(Path(module).with_suffix("").parts)
-        raise UsageError(
-            f"a function is named MODULE:NAME, not '{path}'", help=f"write {dotted}:{name}"
-        )
-    if not colon or not name or not module:
-        raise UsageError(
-            f"a function is named MODULE:NAME, not '{path}'",
-            help="gradcli check --function pkg.losses:loss ...",
-        )
+        help = f"write {'.'.join(Path(module).with_suffix('').parts)}:{name}"
+    elif name and module:
+        return
+    raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help=help)
 
 
 def load_function(path: str, folder: Path, *, interrupts: bool = True) -> Callable[..., Any]:
@@ -117,23 +105,24 @@ def _name_of(thing: Any) -> str:
     return f"the {kind} '{getattr(thing, '__name__', '?')}'"
 
 
-def definition_of(function: Any) -> Definition:
-    """Return where a function, or the class of one, is defined."""
+def definition_of(function: Any) -> tuple[str, int] | None:
+    """Return the file and the line of a function, or of the class of one; None for one of C."""
     with suppress(Exception):  # inspecting an arbitrary object may raise anything
         module = is_module(function)
         target = type(function).forward if module else inspect.unwrap(function)
         if not (inspect.isclass(target) or hasattr(target, "__code__")):
             target = type(target).__call__
         file, (_, line) = inspect.getsourcefile(target), inspect.getsourcelines(target)
-        if not (module and is_installed(file or "")):
-            return Definition(file, line or 1)
-    return Definition()
+        if file and not (module and is_installed(file)):
+            return file, line or 1
+    return None
 
 
-def set_place(record: Record, definition: Definition) -> None:
+def set_place(record: Record, definition: tuple[str, int] | None) -> None:
     """Set the place of a record to that of its function."""
-    if definition.file is not None and os.path.isfile(definition.file):
-        record.file, record.line = path_text(Path(definition.file)), definition.line
+    file, line = definition or ("", 1)
+    if os.path.isfile(file):
+        record.file, record.line = path_text(Path(file)), line
 
 
 def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -141,19 +130,14 @@ def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
     return [f"{name}={text_of(value)}" for name, value in arguments.items()]
 
 
-def function_options(
-    options: Options, setting: FunctionSetting, flags: Collection[str] = ()
-) -> Options:
-    """Return the options of a function.
-
-    They are the given ones, replaced by the function's own settings where no flag is given.
-    """
-    said: dict[str, Any] = {
+def function_options(options: Options, said: Any) -> Options:
+    """Return the options of a function: the given ones, replaced by what is said of it alone."""
+    own: dict[str, Any] = {
         name.removeprefix("random_"): value
         for name in ("rtol", "atol", "timeout", "random_state")
-        if (value := getattr(setting, name)) is not None and name not in flags
+        if (value := getattr(said, name)) is not None
     }
-    return replace(options, wrt=names_of(setting.wrt), **said)
+    return replace(options, wrt=names_of(said.wrt), **own)
 
 
 def arguments_of(

@@ -408,15 +408,11 @@ def derivative(
     epsilon = epsilon_of(array.dtype)
 
     def along(step: float) -> list[float]:
-        return subject.along(seeds, {name: _move_entry(array, i, step)})
+        moved = np.array(array)
+        moved.reshape(-1)[i] += step
+        return subject.along(seeds, {name: moved})
 
     return slope(along, float(array.reshape(-1)[i]), epsilon, widest)
-
-
-def _move_entry(array: np.ndarray, i: int, step: float) -> np.ndarray:
-    moved = np.array(array)
-    moved.reshape(-1)[i] += step
-    return moved
 
 
 # -- JVPs: the derivative of a function along a direction of its arguments, as that of a function

@@ -23,7 +23,7 @@ from gradcli.options import Options
 from gradcli.query.cases import outcome_of
 from gradcli.query.programs import Programs
 from gradcli.report.outcomes import Outcome
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 from gradcli.storage import path_text
 
 
@@ -68,8 +68,8 @@ class ListedCase:
             )
             arguments = smallest or case.question.arguments
         except GradcliError as error:
-            record.error = Failure.of(error)
-        outcome = outcome_of(record, name, fail_on=options.fail_on)
+            record.fail(error)
+        outcome = outcome_of(record, name, options.fail_on)
         if arguments and outcome.bad:
             outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         return outcome

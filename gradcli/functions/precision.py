@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -223,12 +224,20 @@ def reaches(
     needed = varied_nodes(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
     targets, forwards = set(wrt.values()), list[dict[Expr, Any]]()
+    seed = Moved(np.float64(1), np.float64(1), arithmetic)
+
+    def read() -> Mapping[Expr, Any]:
+        # The values that a rule reads need not be those that were passed on. Kernels pass on more
+        # bits than they keep, as PyTorch's normalisations do with the mean, and gradients that
+        # people write compute the values anew.
+        return forwards[int(arithmetic.random.integers(len(forwards)))]
+
     with np.errstate(all="ignore"):
         for number in range(PASSES):  # each draws the same numbers every time
             arithmetic.random = np.random.default_rng(number)
             table = interpret(order, _Passing(leaves, arithmetic))
             forwards = [*forwards[-1:], table | _read_back(order, needed, table)]
-            found = _gradients(order, needed, targets, forwards, arithmetic)
+            found = _sweep(order, needed, targets, seed, read)
             for name, x in wrt.items():
                 if x in found:
                     farthest[name] = np.maximum(farthest[name], _distance(found[x]))
@@ -265,21 +274,8 @@ def _terms(
     """
     squares = {name: np.zeros(x.shape) for name, x in wrt.items()}
     for number in range(PASSES):
-        random = np.random.default_rng(number)
-
-        def parts_of(
-            node: Expr, wanted: tuple[bool, ...], cotangent: Any, random: Any = random
-        ) -> Sequence[Any]:
-            given = [
-                values.get(node),
-                *(None if x is None else values.get(x) for x in node.operands),
-            ]
-            return [
-                _signed_at_random(x, random)
-                for x in contributions(node, wanted, cotangent, given, scale_guarded)
-            ]
-
-        found = _sweep(order, needed, set(wrt.values()), np.float64(1), parts_of)
+        signed = partial(_signed_at_random, random=np.random.default_rng(number))
+        found = _sweep(order, needed, set(wrt.values()), np.float64(1), lambda: values, signed)
         for name, x in wrt.items():
             squares[name] += np.square(found.get(x, 0.0))
     return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
@@ -308,41 +304,18 @@ def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
     return None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x))
 
 
-def _gradients(
-    order: Sequence[Expr],
-    needed: set[Expr],
-    targets: set[Expr],
-    forwards: Sequence[Mapping[Expr, Any]],
-    arithmetic: Stochastic,
-) -> dict[Expr, Any]:
-    """Return the gradients of one backward sweep.
-
-    Each rule reads one of the forward passes.
-
-    The values that a rule reads need not be those that were passed on. Kernels pass on more bits
-    than they keep, as PyTorch's normalisations do with the mean, and gradients that people write
-    compute the values anew.
-    """
-
-    def parts_of(node: Expr, wanted: tuple[bool, ...], cotangent: Any) -> Sequence[Any]:
-        read = forwards[int(arithmetic.random.integers(len(forwards)))]
-        given = [read[node], *(None if x is None else read[x] for x in node.operands)]
-        return contributions(node, wanted, cotangent, given, scale_guarded)
-
-    seed = Moved(np.float64(1), np.float64(1), arithmetic)
-    return _sweep(order, needed, targets, seed, parts_of)
-
-
 def _sweep(
     order: Sequence[Expr],
     needed: set[Expr],
     targets: set[Expr],
     seed: Any,
-    parts_of: Callable[..., Sequence[Any]],
+    read: Callable[[], Mapping[Expr, Any]],
+    passed: Callable[[Any], Any] = lambda part: part,
 ) -> dict[Expr, Any]:
     """Return the adjoints that reach some nodes in a sweep from the last node.
 
-    ``parts_of`` gives the cotangents that a node passes to its operands.
+    read    gives the values that a rule reads
+    passed  what becomes of a cotangent that a node passes to an operand
     """
     found: dict[Expr, Any] = {}
 
@@ -350,7 +323,13 @@ def _sweep(
         if node in targets:
             found[node] = cotangent
         wanted = tuple([operand in needed for operand in node.operands])
-        return parts_of(node, wanted, cotangent) if True in wanted else ()
+        if True not in wanted:
+            return ()
+        values = read()
+        given = [values[node], *(None if x is None else values[x] for x in node.operands)]
+        return [
+            passed(part) for part in contributions(node, wanted, cotangent, given, scale_guarded)
+        ]
 
     sweep(order, {order[-1]: seed} if order[-1] in needed else {}, pull)
     return found

@@ -137,7 +137,7 @@ def assert_gradient(
     title = f"{_name(function)} with {what.title(named['by'], named['order'], _name)}"
     record = Record(title, id=_name(function), check=check)
     set_place(record, definition_of(function))
-    outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
+    outcome = outcome_of(record, _name(function), FAIL_ON)
     if outcome.bad:
         outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         raise GradientError(block(outcome), check)

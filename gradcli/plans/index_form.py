@@ -386,8 +386,7 @@ def merge_axes(items: Sequence[Item], views: Sequence[View]) -> None:
 
 def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[Axis, Axis]]:
     seen: set[tuple[Axis, Axis]] = set()
-    for parts in _accesses(items, views):
-        there = [part for part in parts if part is not None]
+    for there in _accesses(items, views):
         for one, other in pairwise(there):
             if (one, other) not in seen:
                 seen.add((one, other))
@@ -395,18 +394,18 @@ def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[
                     yield one, other
 
 
-def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[Axes]:
-    """Return what stands in each place of the shapes of arrays that are read, or may be written."""
-    yield from (item.places for item in items if item.what == "read")
-    yield from (view.places for view in views)
+def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[list[Axis]]:
+    """Yield the axes of each array that is read, or may be written, in their order."""
+    read = [item.places for item in items if item.what == "read"]
+    for places in (*read, *(view.places for view in views)):
+        yield [axis for axis in places if axis is not None]
 
 
 def _are_one(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View]) -> bool:
     for item in items:
         if (one in item.axes) != (other in item.axes) or (one in item.over) != (other in item.over):
             return False
-    for parts in _accesses(items, views):
-        there = [part for part in parts if part is not None]
+    for there in _accesses(items, views):
         if (one in there) != (other in there) or (
             one in there and there.index(other) != there.index(one) + 1
         ):

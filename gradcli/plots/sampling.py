@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.plots.places import Array, Place, Probe, evenly, locate_places
 
 _FIRST = 256  # initial points, evenly spaced; as many again at uneven distances
-_GOLDEN = 0.6180339887498949
+GOLDEN = 0.6180339887498949  # its multiples are at no round numbers, and far from each other
 _SMALLEST = 1e-290  # changes up to this size count as none: floats end here
 _FEW = 2_000  # budget below which fewer suspects are tried: each point is computed on its own
 _ROUNDS, _FLAT = (
@@ -62,7 +62,7 @@ def _first_points(begin: float, end: float, even: int, uneven: int) -> Array:
 
     A function that repeats itself is thus not met at one phase only.
     """
-    shares = (np.arange(uneven) + 0.1 + 0.8 * ((np.arange(uneven) * _GOLDEN) % 1.0)) / uneven
+    shares = (np.arange(uneven) + 0.1 + 0.8 * ((np.arange(uneven) * GOLDEN) % 1.0)) / uneven
     between = begin + (end - begin) * shares
     xs = np.unique([*evenly(begin, end, even), *between, 0.0]) + 0.0
     return xs[(begin <= xs) & (xs <= end)]

@@ -33,7 +33,7 @@ from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
-from gradcli.options import FAIL_ON, Options
+from gradcli.options import Options
 from gradcli.query.evaluate import (
     fill_statement,
     join_records,
@@ -43,6 +43,7 @@ from gradcli.query.evaluate import (
 )
 from gradcli.query.programs import Programs, UsedNames, names_among
 from gradcli.report.data import id_text
+from gradcli.report.lines import entry_text
 from gradcli.report.outcomes import (
     ERROR,
     FAILED,
@@ -66,7 +67,7 @@ _MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
 def outcome_of(
-    record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON
+    record: Record, name: str, fail_on: tuple[str, ...], seconds: float = 0.0
 ) -> Outcome:
     """Return the outcome of a case: whether it passed, and the message if not."""
     if record.skip is not None:
@@ -87,10 +88,6 @@ def outcome_of(
 
 def details_of(record: Record, check: Check) -> list[str]:
     """Lines that explain a verdict, gravest first."""
-    parts: dict[str, VariableCheck] = {
-        **check.variables,
-        **({} if check.value is None else {"value": check.value}),
-    }
     lines = [
         (claim.verdict, _claim_line(claim))
         for claim in check.claims
@@ -98,7 +95,7 @@ def details_of(record: Record, check: Check) -> list[str]:
     ]
     lines += [
         (part.verdict, _variable_line(name, part))
-        for name, part in parts.items()
+        for name, part in check.named_parts.items()
         if part.verdict > Verdict.AGREE
     ]
     if not lines and check.reason:
@@ -134,7 +131,7 @@ def _claim_line(claim: Claim) -> str:
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
-    what = {"value": "the value", "jvp": "the JVP"}.get(name, f"d/d{name}")
+    what = {"the value": name, "jvp": "the JVP"}.get(name, f"d/d{name}")
     both = (
         _both(part.worst, "computed")
         if part.worst is not None and part.verdict is Verdict.MISMATCH
@@ -154,10 +151,10 @@ def _join_reasons(verdict: Verdict, *parts: str | None) -> str:
 
 
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
-    index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
-    text = f"{index}{word} {worst.engine!r}"
+    text = f"{word} {worst.engine!r}"
     if other != "true" or math.isfinite(worst.reference):
         text += f", {other} {worst.reference!r}"
+    text = f"{entry_text('', worst.index)} {text}".lstrip()
     if worst.at is not None:
         return f"{text}, at " + " ".join(f"{name}={value!r}" for name, value in worst.at.items())
     off = abs(worst.engine - worst.reference)
@@ -284,7 +281,6 @@ class RecordLines:
     Nothing is claimed, and the result is that of the last query.
     """
 
-    kind: ClassVar[type[Any]] = Record
     skips: ClassVar[bool] = False  # whether records may be skipped and are identified by claims
     programs: Programs
     names: UsedNames
@@ -361,7 +357,7 @@ class RecordLines:
         except Exception as unforeseen:
             error = as_gradcli_error(unforeseen)
             known = known or error.record
-            record = self.kind.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
+            record = Record.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
         record.meta, record.given = (
             known.get("meta"),
             given_of(known.get("given")) if self.skips else None,
@@ -383,8 +379,7 @@ class RecordLines:
         options = self.options(given, options)
         record: Any = None
         if (
-            self.kind is Record
-            and options.bare
+            options.bare
             and not deviations
             and all(claim.of in {*values, "value"} for claim in given.expect)
         ):
@@ -504,7 +499,7 @@ class CheckedLines(RecordLines):
         for record in records_with_claims(program, parsed, given.expr, options, given.id):
             if result is None or record.mode != "assert":
                 result = record
-            if outcome_of(record, "", fail_on=options.fail_on).bad:
+            if outcome_of(record, "", options.fail_on).bad:
                 result = record
                 break
         result = result or self._without_query(given)
@@ -553,7 +548,7 @@ class Case:
         found: Outcome | None = None
         for record in self.records():
             record.xfail = None  # pytest handles expected failures itself
-            found = outcome_of(record, name, fail_on=self.options.fail_on)
+            found = outcome_of(record, name, self.options.fail_on)
             if found.bad:
                 break
         assert found is not None

@@ -294,7 +294,7 @@ def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
     reported.
     """
     is_case = isinstance(statement, Asked | GradcliError)
-    return not is_case and record.error is not None and record.error.error.follows is not None
+    return not is_case and record.error is not None and record.error.follows is not None
 
 
 def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:
@@ -344,7 +344,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         )  # fmt: skip
         if not record.precise_certified:
             record.warnings.append(
-                "digits of the precision that are not proved: at kinks they are a choice, without "
+                "not every digit of the precision is proved: at kinks they are a choice, and without "
                 "enclosures those that stay"
             )
     if options.check:
@@ -352,12 +352,12 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         if options.over:
             from gradcli.query.over import hold_over
 
-            record.check = hold_over(scope, lowered, wrt, claims, options.over, options.timeout)
+            record.check = hold_over(scope, lowered, wrt, claims, options)
         if record.check is None:
             from gradcli.check.crosscheck import cross_check
 
             record.check = cross_check(
-                scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
+                scope, root, wrt, record, options, claims, seed, excused
             )  # fmt: skip
     if options.observer is not None:
         options.observer(program, lowered, wrt, record, options)
@@ -482,26 +482,19 @@ def _assert(program: Program, lowered: Lowered, record: Record, options: Options
     Its relations are compared in floats, entry by entry, and by the reference.
     """
     scope = program.scope
-    if scope.deviations and any(
-        leaf in scope.deviations
-        for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])
-    ):
-        record.warnings.append(
-            "standard deviations have no part in an assert: it is about the values"
-        )
-    if lowered.ranges:
-        from gradcli.check.asserts import decide_over
+    if scope.deviations:
+        from gradcli.query.uncertainty import left_out
 
-        relations, check = decide_over(scope, lowered, options.check, options.timeout)
+        sides = [side for relation in lowered.relations for side in relation[1:]]
+        record.warnings += left_out(scope, sides, "an assert: it is about the values")
+    from gradcli.check.asserts import compare_relations, decide_assert, decide_over
+
+    if lowered.ranges:
+        relations, check = decide_over(scope, lowered, options)
         record.check = check if options.check else None
         record.take_outcome(relations)
         return
-    from gradcli.check.asserts import compare_relations
-
     relations = compare_relations(scope, lowered)
     if options.decide_asserts and options.check:
-        from gradcli.check.asserts import Deciding, decide_assert
-
-        how = Deciding(options.timeout, options.remembering, options.everywhere, options.convention)
-        record.check = decide_assert(scope, lowered, relations, record, how)
+        record.check = decide_assert(scope, lowered, relations, record, options)
     record.take_outcome(relations)

@@ -55,7 +55,7 @@ from gradcli.report.verdicts import POINTS, Check, Verdict
 Point = dict[str, Any]  # numbers by name
 
 
-def anywhere(names: Collection[str], count: int, state: int = 0) -> Iterator[Point]:
+def anywhere(names: Collection[str], count: int, state: int) -> Iterator[Point]:
     """Yield points of all signs and sizes, for names without values.
 
     Some are simple, most moderate, and a few tiny or large.
@@ -268,7 +268,7 @@ class SampledPoints:
             values.update(before)
         record.point = {name: np.float64(number) for name, number in point.items()}
         if record.error is not None:
-            _note_numbers(record.error.error, point)
+            _note_numbers(record.error, point)
         return record
 
     def _run(self, lowered: Lowered, options: Options) -> Record:

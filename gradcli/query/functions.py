@@ -373,16 +373,15 @@ class Compiled:
 
         if out is not None or self.plans is not ValueAndGradients:
             raise UsageError(
-                "of Dask's arrays there are values and gradients in arrays of their own",
+                "Dask's arrays are taken by value_and_grad(...) alone, without out=",
                 help="call value_and_grad(...)",
             )
         values = {
             name: value if dask_arrays.is_lazy(name, value) else self._array(name, value)
             for name, value in bindings.items()
         }
-        state = self.settings.random_state
         try:
-            value, gradients = dask_arrays.lazily(self.settings, values, seed, state)
+            value, gradients = dask_arrays.lazily(self.settings, values, seed)
         except GradcliError as error:
             raise given.in_words_of_api(error, self.options, _by_name) from None
         return value, gradients if self._ascii else found_by_name(gradients)

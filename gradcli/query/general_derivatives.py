@@ -9,11 +9,11 @@ query, its functions are differentiated, or else the last name that it binds.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import answer, locate, record_of
+from gradcli.query.evaluate import Script, answer, locate, record_of
 from gradcli.query.free_variables import (
     Point,
     SampledPoints,
@@ -274,46 +274,33 @@ _ENOUGH = 3  # of these points, how many need a finite value
 _LISTED = 20  # names listed in a help
 
 
-class Subject(NamedTuple):
-    """Expression to differentiate.
-
-    It is a query, with the function or the binding that it stands for, if there is one.
-    """
-
-    query: Query
-    said: Statement
-    names: Path | None
-
-
-def derivatives(
-    program: Program, parsed: Iterable[Statement | GradcliError], asked: Options, id: Any = None
-) -> Iterator[DerivativeRecord]:
+def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
     """Yield a record for each query among the statements of a program, and for each error."""
+    program, found = script.opened, False
     said: list[Binding | Definition] = []
-    found = False
 
     def derive(query: Query, said: Statement, names: Path | None) -> DerivativeRecord:
         if asked.related is None:
-            return derivative(program, Subject(query, said, names), asked, id)
-        record: DerivativeRecord = asked.related(program, query, asked, id)
+            return derivative(program, query, said, names, asked)
+        record: DerivativeRecord = asked.related(program, query, asked)
         return record
 
     lower = partial(lower_freely, program, listed=asked.wrt or (), can_list=True)
-    for statement in parsed:
+    for statement in script.statements():
         record = None
         if isinstance(statement, Query):
             body, by = statement.expression.derived or (statement, [])
             is_asked = asked.wrt is None or set(asked.wrt) == set(by)
             if by and is_asked and asked.order == 1 and asked.related is None:  # d/dx x^2
-                subject = Subject(body, body, tuple(dict.fromkeys(by)))
-                record = derivative(program, subject, replace(asked, order=len(by)), id)
+                once = replace(asked, order=len(by))
+                record = derivative(program, body, body, tuple(dict.fromkeys(by)), once)
             else:
                 record = derive(statement, statement, asked.wrt)
         elif not isinstance(statement, Assertion):
             several = statement.bindings if isinstance(statement, Several) else [statement]
             said += [part for part in several if isinstance(part, (Binding, Definition))]
             record = answer(
-                DerivativeRecord, lambda *_: None, program, statement, asked, lower=lower, id=id
+                DerivativeRecord, lambda *_: None, program, statement, asked, lower=lower
             )
         if record is not None:
             found = True
@@ -336,53 +323,57 @@ def query_of(text: str, program: Program) -> Query:
 
 
 def derivative(
-    program: Program, subject: Subject, asked: Options, id: Any = None
+    program: Program,
+    query: Query,
+    said: Statement,
+    names: Path | None,
+    asked: Options,
 ) -> DerivativeRecord:
-    """Return the derivatives of one expression and the verdict on them, or the error."""
-    said = subject.said
-    record = record_of(DerivativeRecord, said, id, order=asked.order)
+    """Return the derivatives of one expression and the verdict on them, or the error.
+
+    said  the function or the binding that the query stands for, or else the query itself
+    """
+    record = record_of(DerivativeRecord, said, order=asked.order)
     try:
         with in_one_statement(program.scope):
-            _differentiate(program, subject, asked, record)
+            _differentiate(program, query, said, names, asked, record)
             if asked.check and record.formulas:
-                Judging(program, record, asked).judge(subject.query)
+                Judging(program, record, asked).judge(query)
     except Exception as unforeseen:
-        return record.fail(locate(as_gradcli_error(unforeseen), program.scope, subject.query))
+        return record.fail(locate(as_gradcli_error(unforeseen), program.scope, query))
     return record
 
 
 def _differentiate(
-    program: Program, subject: Subject, asked: Options, record: DerivativeRecord
+    program: Program,
+    query: Query,
+    said: Statement,
+    wanted: Path | None,
+    asked: Options,
+    record: DerivativeRecord,
 ) -> None:
     """Put the formulas into a record, and what is to be said of the names."""
     scope = program.scope
-    lowered = lower_freely(program, subject.query, subject.names or (), can_list=True)
+    lowered = lower_freely(program, query, wanted or (), can_list=True)
     assert lowered is not None
     sampled = SampledPoints(program, lowered, asked)
     order = reachable([lowered.value])
     here = {node.payload.name for node in order if node.is_leaf}
-    present = here.union(
-        mentioned_names(expressions_of(subject.query), scope.functions, scope.names)
-    )
-    asked_for = (
-        None if subject.names is None else tuple(name for name in subject.names if name in present)
-    )
-    record.dialect, record.read_as = (
-        program.lowering.dialect,
-        lowered.read_as or _reading(subject, scope),
-    )
+    present = here.union(mentioned_names(expressions_of(query), scope.functions, scope.names))
+    asked_for = None if wanted is None else tuple(name for name in wanted if name in present)
+    record.dialect = program.lowering.dialect
+    record.read_as = lowered.read_as or _reading(said, scope)
     nodes, warnings = variables(scope, order, Options(wrt=asked_for), lowered.static_uses)
     names = list(nodes)
-    if subject.names is None and sampled.leaves:
+    if wanted is None and sampled.leaves:
         names = [name for name in sampled.leaves if name in nodes]
-    record.names = tuple(names) if subject.names is None else tuple(dict.fromkeys(subject.names))
+    record.names = tuple(names if wanted is None else dict.fromkeys(wanted))
     record.known = tuple(sorted({*nodes, *here}))
     record.absent = tuple(name for name in record.names if name not in present)
-    said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
     record.warnings = [
         *lowered.notes,
         *warnings,
-        *said,
+        *(f"'{name}' does not occur here: the derivative by it is 0" for name in record.absent),
         *left_out(scope, [lowered.value], "a formula"),
     ]
     if not record.names:
@@ -415,9 +406,8 @@ def _trials(sampled: SampledPoints, asked: Options) -> list[Point]:
     return points
 
 
-def _reading(subject: Subject, scope: Scope) -> str | None:
+def _reading(said: Statement, scope: Scope) -> str | None:
     """Return how the right side of a definition or a binding was read, or None if literally."""
-    said = subject.said
     if not isinstance(said, (Definition, Binding)):
         return None
     own = said.parameters if isinstance(said, Definition) else ()

@@ -484,7 +484,7 @@ def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
     if root.shape:
         help = "take a sum of its entries, sum(...), or one of them, (...)[0]"
         raise ShapeError(
-            f"the result has the shape {root.shape}, and its entries no formula in common",
+            f"the result has the shape {root.shape}, and its entries have no formula in common",
             help=help,
         )
     arrays = [name for name, node in wrt.items() if node.shape]

@@ -181,7 +181,7 @@ def differentiate(
         listed = (*(names_given("names", names, words(expression)) or ()), *(options.wrt or ()))
         options = replace(options, wrt=listed or None, related=related_of(implicit, of))
         script = with_equations(script, options.related)
-        found = [*derivatives(script.opened, script.statements(), options)]
+        found = [*derivatives(script, options)]
         yield from found
         refuse_absent(options.wrt, found)
 
@@ -252,7 +252,7 @@ def _answers(
         script.opened.scope.needed = True
         for record in answer(script, options):
             if record.error is not None:
-                raise record.error.error
+                raise record.error
             answers.append(record)
     except GradcliError as error:
         raise given.in_words_of_api(error, usual, _by_name) from error.__cause__

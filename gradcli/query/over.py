@@ -22,11 +22,12 @@ from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
+from gradcli.options import Options
 from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
 from gradcli.report.records import box_text
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function, Place
 
 _APART = 1e-9  # relative difference that floats of one derivative may have, and a wrong one exceeds
-_VERDICTS = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 
 
 def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
@@ -62,14 +62,13 @@ def hold_over(
     lowered: Lowered,
     wrt: Mapping[str, Expr],
     claims: Sequence[Given],
-    over: Mapping[str, Ends],
-    timeout: float | None = None,
+    options: Options,
 ) -> Check | None:
     """Judge a query's claims over a box, or without claims the derivatives of the engine's rules.
 
     Returns None for a query that has nothing to do with the box.
     """
-    root = lowered.value
+    root, over = lowered.value, options.over
     leaves = {scope.names[name]: ends for name, ends in over.items()}
     if not any(node in leaves for node in definition_order(root)) or root.kind != "float":
         return None
@@ -89,7 +88,7 @@ def hold_over(
     region = Region(everything, scope.values, scope.precision)
     subjects = Subjects(scope, total, everything, over, region)
     check = Check(Verdict.SKIPPED, over=dict(over))
-    with deadline(timeout):
+    with deadline(options.timeout):
         for claim in claims:
             said = claim.formula
             if said is None:  # a number, claimed at every point
@@ -158,7 +157,7 @@ class Subjects:
             at = {name: point[i] for name, i in moving.items()}
             worst = Worst((), self._at(left, point), self._at(right, point), at)
         if box is None or found.holds is not None:
-            return _VERDICTS[found.holds], worst, found.reason
+            return OF_HOLDING[found.holds], worst, found.reason
         equal = "equal as far as is known, but not by algebra: " if found.reason is None else ""
         open_ = box_text({name: box[i] for name, i in moving.items()})
         reasons = [f"{equal}open for {open_}", *filter(None, [found.reason])]

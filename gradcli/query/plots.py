@@ -18,7 +18,7 @@ from gradcli.language.scope import Scope
 from gradcli.options import Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, levels
-from gradcli.plots.sampling import Samples, sample
+from gradcli.plots.sampling import GOLDEN, Samples, sample
 from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import Script, answers
 from gradcli.query.free_variables import SampledPoints
@@ -354,7 +354,6 @@ def _numbers(*found: float) -> list[str]:
 
 
 _POINTS = 5
-_GOLDEN = 0.6180339887498949
 _CANDIDATES = 64
 
 
@@ -369,7 +368,7 @@ def cross_check(
         _points(columns, record)[:_POINTS]
     )
     if found is not None and found.error is not None:
-        raise found.error.error
+        raise found.error
     if found is None:
         record.notes.append(
             "the cross-check has no point: none that was tried has a value and a derivative"
@@ -382,7 +381,7 @@ def _points(columns: Columns, record: PlotRecord) -> list[dict[str, float]]:
     """Points of the ranges at which the value and all slopes are finite, at no round numbers."""
     k = np.arange(len(record.ranges))
     low, high = np.array([*record.ranges.values()]).T
-    shares = (np.outer(np.arange(1, _CANDIDATES), (k + 1) * _GOLDEN) + 0.17 * k) % 1.0
+    shares = (np.outer(np.arange(1, _CANDIDATES), (k + 1) * GOLDEN) + 0.17 * k) % 1.0
     points = low + (high - low) * shares
     found = columns(*points.T)
     known = np.isfinite([found.values, *found.slopes.values()]).reshape(-1, *found.values.shape)

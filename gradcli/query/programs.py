@@ -152,7 +152,8 @@ class UsedNames:
             shared = isinstance(binding, Binding) and binding.part is not None
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
-                self.bound[binding.name] = _place(line, binding.source.name)
+                file = binding.source.name
+                self.bound[binding.name] = f" (bound on line {line}{f' of {file}' if file else ''})"
 
     def merge(self, other: UsedNames) -> None:
         """Add what another process has gathered."""
@@ -206,10 +207,6 @@ class UsedNames:
         return remarks
 
 
-def _place(line: int, file: str | None) -> str:
-    return f" (bound on line {line}{f' of {file}' if file else ''})"
-
-
 def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str] = ()) -> None:
     """Raise an error for a name that no query of a run has.
 
@@ -256,16 +253,6 @@ def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], s
     return bound, words
 
 
-def names_in(text: str, limits: Limits) -> tuple[set[str], set[str]] | None:
-    """Return the names that a text binds and mentions, or None if some of it cannot be read."""
-    parsed = list(statements(text_lines(text) or [""], None, limits))
-    return (
-        None
-        if any(isinstance(statement, GradcliError) for statement in parsed)
-        else names_among(parsed)
-    )
-
-
 def refuse_unknown_in(
     text: str, options: Options, given: Iterable[str], limits: Limits, free: bool = False
 ) -> None:
@@ -276,9 +263,9 @@ def refuse_unknown_in(
     """
     if not (options.wrt or options.freeze or options.claims or options.over):
         return
-    names = names_in(text, limits)
-    if names is not None:
-        bound, mentioned = names
+    parsed = list(statements(text_lines(text) or [""], None, limits))
+    if not any(isinstance(statement, GradcliError) for statement in parsed):
+        bound, mentioned = names_among(parsed)
         refuse_unknown(options, bound.union(given, mentioned if free else ()), mentioned)
 
 

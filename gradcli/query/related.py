@@ -34,7 +34,7 @@ from gradcli.options import Options
 from gradcli.query.bindings import as_equations
 from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
-from gradcli.query.general_derivatives import Subject, derivative, query_of
+from gradcli.query.general_derivatives import derivative, query_of
 from gradcli.query.general_formulas import general
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Answer, Record
@@ -55,11 +55,9 @@ class Implicit:
 
     dependent: str
 
-    def __call__(
-        self, program: Program, statement: Query, asked: Options, id: object
-    ) -> DerivativeRecord:
+    def __call__(self, program: Program, statement: Query, asked: Options) -> DerivativeRecord:
         y = self.dependent
-        record = record_of(DerivativeRecord, statement, id, order=asked.order, dependent=y)
+        record = record_of(DerivativeRecord, statement, order=asked.order, dependent=y)
         record.depending = (y,)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
@@ -129,7 +127,7 @@ class Implicit:
                 found = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
                 assert found is not None
                 if found.error is not None:
-                    raise found.error.error
+                    raise found.error
                 assert found.grad is not None
                 record.grad[x] = found.grad[factor]
                 for formulas, said in (
@@ -191,11 +189,9 @@ class Rates:
     by: str
     dependent: str | None = None
 
-    def __call__(
-        self, program: Program, statement: Query, asked: Options, id: object
-    ) -> DerivativeRecord:
+    def __call__(self, program: Program, statement: Query, asked: Options) -> DerivativeRecord:
         t, y = self.by, self.dependent
-        record = record_of(DerivativeRecord, statement, id, names=(t,), dependent=y or "")
+        record = record_of(DerivativeRecord, statement, names=(t,), dependent=y or "")
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             if asked.order > 1:
@@ -361,9 +357,9 @@ class _Formulas:
         """
         query = query_of(f"{self.factor}*({value})", self.program)
         plain = replace(self.asked, wrt=(self.factor,), order=1, related=None, observer=None)
-        found = derivative(self.program, Subject(query, query, plain.wrt), plain)
+        found = derivative(self.program, query, query, plain.wrt, plain)
         if found.error is not None:
-            raise found.error.error
+            raise found.error
         formula = found.formulas[found.names]
         self.record.formulas[path] = formula
         _take(self.record, found, ",".join(path), self.factor)

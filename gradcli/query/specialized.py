@@ -163,14 +163,11 @@ class Instance:
     leaves  that take these
     """
 
-    def __init__(
-        self, settings: Settings, specs: Collection[Spec], state: int | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, specs: Collection[Spec]) -> None:
         limits = settings.limits.with_room_for(
             max((math.prod(spec.shape) for spec in specs), default=0)
         )
-        state = settings.random_state if state is None else state
-        self.scope = scope = _Watching(limits, settings.dtype, state)
+        self.scope = scope = _Watching(limits, settings.dtype, settings.random_state)
         scope.unknown = {spec.name for spec in specs if spec.content is None}
         for spec in specs:
             scope.outside[spec.name] = value = spec.example()

@@ -52,7 +52,7 @@ def propagate(
     root: Expr,
     order: Sequence[Expr],
     record: Record,
-    given: Sequence[tuple[tuple[str, ...], Any]] = (),
+    given: Sequence[tuple[tuple[str, ...], Any]],
 ) -> Uncertainty | None:
     """Return the standard deviation of a query's value, or None if no name in it has one.
 
@@ -148,7 +148,7 @@ def covariance_matrix(
             continue
         if value.shape != (len(entries), len(entries)):
             raise ShapeError(
-                f"{listed} has the shape {value.shape}, and the names {len(entries)} entries",
+                f"{listed} has the shape {value.shape}, but its names have {len(entries)} entries",
                 help="a row for each entry",
             )
         if np.abs(value - value.T).max() > _CLOSE * np.abs(value).max():

@@ -64,7 +64,7 @@ def to_digits(
     wrt: dict[str, Expr],
     seed: Any,
     digits: int,
-    computed: Mapping[str, Any] = NOTHING,
+    computed: Mapping[str, Any],
 ) -> Digits:
     """Return the value and the gradients to ``digits`` right digits.
 

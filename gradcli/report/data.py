@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gradcli.errors import GradcliError
 from gradcli.inert import clip_text, json_text, printable, well_formed
 
 _SMALL, _PART, _WHOLE = (
@@ -29,15 +30,7 @@ _FEW = 4  # most entries of a dictionary or a list that are shown
 
 def number(value: float) -> float | str:
     """Return a float as JSON has it: the non-finite ones as strings."""
-    return (
-        value
-        if math.isfinite(value)
-        else "nan"
-        if value != value
-        else "inf"
-        if value > 0
-        else "-inf"
-    )
+    return value if math.isfinite(value) else str(value)
 
 
 def plain(value: Any) -> Any:
@@ -61,6 +54,12 @@ def plain(value: Any) -> Any:
         )
     if isinstance(value, Data):
         return value.to_dict()
+    if isinstance(value, GradcliError):
+        line, column, end = value.place() or (None, None, None)
+        return plain({
+            "code": value.code, "message": value.message, "line": line, "column": column, "end_column": end,
+            "help": value.help,
+        })  # fmt: skip
     return _numbers(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
@@ -226,11 +225,6 @@ def _of_its_own(value: Any) -> Any:
 # -- at a prompt
 
 
-def _first(value: Any) -> Any:
-    kind: Any = type(value)
-    return getattr(value, next(iter(_defaults(kind))))
-
-
 class _Short(Repr):
     """Values as Python writes them, of which what is long or lies deep is left out."""
 
@@ -261,12 +255,10 @@ class _Short(Repr):
                 np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split()
             )
         if isinstance(value, Data):
+            kind: Any = type(value)
+            first = getattr(value, next(iter(_defaults(kind))))
             whole = repr(value)
-            return (
-                whole
-                if len(whole) <= _SMALL
-                else f"{type(value).__name__}({_write(_first(value))})"
-            )
+            return whole if len(whole) <= _SMALL else f"{kind.__name__}({_write(first)})"
         return (
             str(value)
             if isinstance(value, np.generic)

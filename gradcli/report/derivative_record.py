@@ -129,11 +129,7 @@ class DerivativeRecord(Answer):
                 text = formula.text or _TOO_LONG
                 lines.append(labelled_line(printable(name), text, "formula"))
         lines += [EMPTY] if self.steps and (self.check or self.warnings) else []
-        if self.check is not None:
-            many = f"at {self.points} points" if self.points > 1 else "at one point"
-            where = many if self.points else "at the given values and around them"
-            lines.append(self._check_line(self.check, where))
-        return [*lines, *notes(self.warnings)]
+        return [*lines, *self._check_lines(), *notes(self.warnings)]
 
 
 def operator(path: Sequence[str], partial: bool = False, of: str = "") -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from gradcli.inert import clip_text, inert_lines, one_line, printable
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome, identity_of
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 from gradcli.report.verdicts import ALGEBRA
 from gradcli.storage import absolute, here, real
 from gradcli.texts import text_lines
@@ -41,12 +41,13 @@ class Place:
 
 def place_of(outcome: Outcome) -> Place:
     """Return the offending part where an error knows it, else the whole expression."""
-    record, error = outcome.record, outcome.record.error
+    record, within = outcome.record, place_within(outcome.record)
     file = None if not record.file or record.file.startswith("<") else record.file
     if record.record_line or not record.expr:
         return Place(file, record.line)
-    if error is not None and stands_in(record, error):
-        return Place(file, error.line or 1, error.column, error.line, error.end_column)
+    if within is not None:
+        line, column, end = within
+        return Place(file, line, column, line, end)
     lines = record.expr.split("\n")
     start = record.column if len(lines) == 1 else 1
     return Place(
@@ -54,20 +55,21 @@ def place_of(outcome: Outcome) -> Place:
     )
 
 
-def stands_in(record: Record, error: Failure) -> bool:
-    """Return whether an error's place is in the record's own text.
+def place_within(record: Record) -> tuple[int, int, int] | None:
+    """Return the place of a record's error, if that is in the record's own text.
 
     Otherwise it is in the text of a claim or an option.
     """
-    source = error.error.source
-    if source is None or error.line is None:
-        return False
-    name = source.name or ""
-    return (
+    error = record.error
+    if error is None or error.source is None:
+        return None
+    name = error.source.name or ""
+    own = (
         name.startswith(record.file or "<stdin>")
         if record.record_line
         else name == (record.file or "")
     )
+    return error.place() if own else None
 
 
 def relative(file: str) -> str:
@@ -136,14 +138,10 @@ def id_of(record: Record) -> str:
 def notes(outcome: Outcome) -> list[str]:
     """Return what is to be said of claims that are right, each on a line: where, and of what."""
     check = outcome.record.check
-    said = (
-        []
-        if check is None
-        else [claim for claim in check.claims if claim.reason and claim.verdict == "agree"]
-    )
     about = [
         f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}"
-        for claim in said
+        for claim in ([] if check is None else check.claims)
+        if claim.reason and claim.verdict == "agree"
     ]
     about += [text for text in basis(outcome) if any(word in text for word in _SURPRISING)]
     return [
@@ -187,14 +185,12 @@ def remark(outcome: Outcome) -> str:
 
 
 def _remark(outcome: Outcome) -> str:
-    if outcome.reason or outcome.verdict is None:
-        return outcome.reason or ""
     check = outcome.record.check
-    formulas = (
-        [] if check is None else [claim for claim in check.claims if claim.decided_by is not None]
-    )
-    if outcome.verdict != "agree" or not formulas:
-        return outcome.verdict
+    if outcome.reason or check is None:
+        return outcome.reason or ""
+    formulas = [claim for claim in check.claims if claim.decided_by is not None]
+    if check.worst != "agree" or not formulas:
+        return check.worst
     what = "the formula" if len(formulas) == 1 else "formulas"
     if all(claim.decided_by == ALGEBRA for claim in formulas):
         return f"agree, {what} proved for all values"
@@ -225,15 +221,15 @@ def block(outcome: Outcome) -> str:
 
     It has the finding, its place with an excerpt, and the details.
     """
-    record, failure = outcome.record, outcome.record.error
+    record, within = outcome.record, place_within(outcome.record)
     identity = id_of(record)
     head, *rest = (
-        failure.error.render().split("\n")
-        if failure is not None
+        record.error.render().split("\n")
+        if record.error is not None
         else [one_line(outcome.headline, 500)]
     )
-    if failure is not None and stands_in(record, failure):
-        margin = " " * len(str(failure.line))
+    if within is not None:
+        margin = " " * len(str(within[0]))
         rest[0] += identity
     else:
         numbered = _excerpt(record)

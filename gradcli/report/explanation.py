@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.errors import GradcliError, Source
 from gradcli.inert import ends_of
 from gradcli.report.data import Data, group_pairs, plain
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 from gradcli.report.steps import Steps
 
 DIGITS = 6  # digits that numbers are rounded to in text
@@ -251,7 +251,7 @@ class Explanation(Summed):
     result: int = 0
 
     @property
-    def error(self) -> Failure | None:
+    def error(self) -> GradcliError | None:
         return self.record.error
 
     @property

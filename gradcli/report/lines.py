@@ -170,6 +170,11 @@ _FIXED = range(-5, 6)  # powers of ten that are written without an exponent
 _EPSILON = 1e-15  # relative to a number: below this, its own digits do not reach
 
 
+def entry_text(name: str, index: tuple[int, ...]) -> str:
+    """Return what an entry of an array is called: ``x[1, 2]``; ``x`` alone of a number."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
 def with_deviations(values: Any, found: Any, digits: int | None) -> Any:
     """Numbers with their standard deviations as texts: rounded to these, or to so many digits."""
     write = f"{{:.{digits}g}} ± {{:.{digits}g}}".format if digits else round_to_deviation
@@ -320,8 +325,3 @@ def latex_document(expr: str, equations: Sequence[str]) -> str:
     comment = latex_comment("\n".join(text_lines(expr, keepends=False)))
     body = " \\\\\n".join(equations)
     return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
-
-
-def latex_in_notebook(equations: Sequence[str]) -> str:
-    """Equations as notebooks show them."""
-    return "$\\displaystyle \\begin{aligned} " + " \\\\ ".join(equations) + " \\end{aligned}$"

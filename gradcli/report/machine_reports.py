@@ -165,8 +165,8 @@ class JUnitReport(Report):
     def add(self, outcome: Outcome) -> None:
         suite = _class(outcome.suite)
         path = _path(outcome.file) if self.has_places else None
-        place = "" if path is None else f' file="{xml_text(path)}" line="{outcome.line}"'
-        name = self._told_apart(suite, one_line(outcome.name, 500) or f"line {outcome.line}")
+        place = "" if path is None else f' file="{xml_text(path)}" line="{outcome.record.line}"'
+        name = self._told_apart(suite, one_line(outcome.name, 500) or f"line {outcome.record.line}")
         self._case(suite, name, outcome.seconds, outcome.status, _body(outcome), place)
 
     def _told_apart(self, suite: str, name: str) -> str:
@@ -362,13 +362,11 @@ def _physical(place: Place, suite: str) -> dict[str, Any]:
         "startLine": place.line,
         **{name: number for name, number in columns.items() if number is not None},
     }
-    return {"artifactLocation": _artifact(place.path or suite), "region": region}
-
-
-def _artifact(path: str) -> dict[str, str]:
-    """Return a reference from the root of the repository, or the full address of another file."""
-    elsewhere = path.startswith("//") or os.path.isabs(path)
-    return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": _ROOT}
+    path = place.path or suite
+    file = {"uri": uri(path)}  # from the root of the repository, or the whole address
+    if not path.startswith("//") and not os.path.isabs(path):
+        file["uriBaseId"] = _ROOT
+    return {"artifactLocation": file, "region": region}
 
 
 # -- The tool itself: its version, its address, and every rule with its help ---------------------

@@ -113,15 +113,11 @@ class Outcome:
     @property
     def is_internal(self) -> bool:
         """Return whether it is a bug of gradcli's, which nobody can have expected."""
-        return self.record.error is not None and isinstance(self.record.error.error, InternalError)
+        return isinstance(self.record.error, InternalError)
 
     @property
     def file(self) -> str | None:
         return self.record.file
-
-    @property
-    def line(self) -> int:
-        return self.record.line
 
     @property
     def suite(self) -> str:

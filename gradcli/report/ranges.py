@@ -334,14 +334,8 @@ class PlotRecord(Answer):
             lines.append(
                 labelled_line("levels", ", ".join(f"{level:.6g}" for level in self.grid.levels))
             )
-        if self.check is not None:
-            where = (
-                f"at {self.points} points of the range"
-                if self.points > 1
-                else "at one point of the range"
-            )
-            lines.append(self._check_line(self.check, where))
-        return [*lines, *notes([*self.notes, *self.warnings])]
+        checked = self._check_lines(" of the range")
+        return [*lines, *checked, *notes([*self.notes, *self.warnings])]
 
 
 def _place(low: float, high: float) -> Any:

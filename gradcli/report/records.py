@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -20,10 +21,10 @@ from gradcli.report.lines import (
     Row,
     Table,
     array_text,
+    entry_text,
     html_of,
     labelled_line,
     latex_document,
-    latex_in_notebook,
     notes,
     with_deviations,
 )
@@ -102,8 +103,8 @@ class Asserted(Data):
         """Both sides where it does not hold."""
         if self.worst is None:
             return ""
-        index = f"[{', '.join(map(str, self.worst.index))}]" if self.worst.index else ""
         which = f"{self.text}: " if self.text else ""
+        index = entry_text("", self.worst.index)
         at = (
             ""
             if self.worst.at is None
@@ -170,26 +171,6 @@ class Uncertainty(Data):
 
 
 @dataclass(eq=False, repr=False)
-class Failure(Data):
-    """Why a record has no result; ``error`` renders itself with carets."""
-
-    JSON = "code message line column end_column help"
-
-    code: str
-    message: str
-    line: int | None
-    column: int | None
-    end_column: int | None
-    help: str | None
-    error: GradcliError
-
-    @classmethod
-    def of(cls, error: GradcliError) -> Failure:
-        line, column, end = error.place() or (None, None, None)
-        return cls(error.code, error.message, line, column, end, error.help, error)
-
-
-@dataclass(eq=False, repr=False)
 class Answer(Data):
     """Answer to one case.
 
@@ -212,7 +193,7 @@ class Answer(Data):
     check: Check | None = None
     points: int = 0  # the number of points that the case was checked at
     warnings: list[str] = field(default_factory=list)
-    error: Failure | None = None
+    error: GradcliError | None = None  # why there is no result
     meta: dict[str, Any] | None = None  # other members of a JSON Lines record, which are passed on
     # A digest of the claims etc. that identify the case together with its text.
     given: str | None = None
@@ -234,7 +215,7 @@ class Answer(Data):
 
     def fail(self, error: GradcliError) -> Self:
         """Return the answer with an error in place of its result."""
-        self.error = Failure.of(error)
+        self.error = error
         for each in fields(self):
             if each.name in self.RESULT.split():
                 setattr(
@@ -250,8 +231,8 @@ class Answer(Data):
         The error of a whole record says which record it is.
         """
         assert self.error is not None
-        text = self.error.error.render()
-        if self.error.error.source is None and self.record_line:
+        text = self.error.render()
+        if self.error.source is None and self.record_line:
             head, *rest = text.split("\n")
             place = f" --> {printable(self.file or '<stdin>')}:{self.line}"
             text = "\n".join([head, place, *rest])
@@ -275,20 +256,20 @@ class Answer(Data):
             *(labelled_line(label, fact) for label, fact in facts.items() if fact is not None),
         ]
 
-    @staticmethod
-    def _check_line(check: Check, where: str) -> Line:
+    def _check_lines(self, of: str = "") -> list[Line]:
         """Return the line of the verdict on formulas or curves, with who checked it and where."""
-        word, parts = check.worst, check.variables.values()
+        if self.check is None:
+            return []
+        word, parts = self.check.worst, self.check.variables.values()
         if word != "agree":
-            reason = next(
-                (reason for reason in (check.reason, *(part.reason for part in parts)) if reason),
-                None,
-            )
-            return labelled_line("check", f"{word}: {reason}" if reason else word, word)
+            reasons = filter(None, [self.check.reason, *(part.reason for part in parts)])
+            return [labelled_line("check", ": ".join([word, *islice(reasons, 1)]), word)]
+        where = "at the given values and around them"
+        if self.points:
+            where = f"at {self.points} points{of}" if self.points > 1 else f"at one point{of}"
         by = sorted({_SOURCES[part.decided_by] for part in parts if part.decided_by in _SOURCES})
-        return labelled_line(
-            "check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word
-        )
+        with_ = f"with {' and '.join(by)} " if by else ""
+        return [labelled_line("check", f"{word} {with_}{where}", word)]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """Return the lines of a result.
@@ -307,7 +288,8 @@ class Answer(Data):
 
     def _repr_latex_(self) -> str:
         """Return the formulas for notebooks."""
-        return latex_in_notebook(self.equations())
+        rows = " \\\\ ".join(self.equations())
+        return f"$\\displaystyle \\begin{{aligned}} {rows} \\end{{aligned}}$"
 
     def _repr_html_(self) -> str:
         """Return the lines for notebooks."""
@@ -463,12 +445,10 @@ class Record(Answer):
             lines.append(Table(_HEADINGS[self.mode], rows, self.check is not None))
         if self.uncertainty is not None and self.uncertainty.results is not None:
             lines.append(self.uncertainty.results.table)
-        for part in self.relations or ([] if self.asserted is None else [self.asserted]):
-            said += [
-                text
-                for text in [part.difference or (part.open_box if part.holds is None else "")]
-                if text and not part.holds
-            ]
+        for part in self.relations:
+            if not part.holds:
+                text = part.difference or (part.open_box if part.holds is None else "")
+                said += [text] if text else []
         if self.check is not None:
             word, basis = self.check.verdict, printable(self._basis(self.check))
             lines.append(
@@ -490,7 +470,7 @@ class Record(Answer):
         from gradcli.report.verdicts import certainty
 
         word = check.verdict
-        parts = [*check.variables.values()] or ([check.value] if check.value else [])
+        parts = [*check.variables.values()] or check.parts
         sources = sorted({c.decided_by for c in parts if c.decided_by})
         text = " and ".join(_SOURCES.get(s, s) for s in sources)
         digits = [c.digits for c in parts if c.digits is not None]
@@ -502,7 +482,7 @@ class Record(Answer):
         if self.asserted is not None and self.asserted.over is not None and word == "agree":
             return "proved"
         if word == "agree" and text:
-            proof = certainty([*parts, *([check.value] if check.value else [])])
+            proof = certainty(check.parts)
             text = (
                 f"{proof}with {text}, to {min(digits)} digits"
                 if digits and not digitless

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from gradcli.report.data import Data
+from gradcli.report.lines import entry_text
 
 
 class Verdict(StrEnum):
@@ -45,6 +46,8 @@ class Verdict(StrEnum):
 
 
 _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
+# Of something said that holds, that does not, or of which that is not known.
+OF_HOLDING = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 
 
 @dataclass(eq=False, repr=False)
@@ -143,7 +146,7 @@ class VariableCheck(Data):
     def notes(self, name: str) -> list[str]:
         """Return notes on one derivative, or on the value."""
         word, worst = self.verdict, self.worst
-        where = name if worst is None else _entry(name, worst.index)
+        where = name if worst is None else entry_text(name, worst.index)
         if word in ("agree", "skipped"):
             if self.digits == 0 and worst is not None:
                 return [f"{where}: the true value is 0, {worst.engine!r} is rounding"]
@@ -155,7 +158,7 @@ class VariableCheck(Data):
         if self.kinks:
             what = "derivative" if "," in name else "function"  # "x,x" is of a Hessian
             return [
-                f"{_entry(name, k.index)}: {word}, "
+                f"{entry_text(name, k.index)}: {word}, "
                 f"{f'the {what} {k.jump}; ' if k.jump else ''}{k.sides}; "
                 f"chosen is {k.chosen:g}"
                 + (f" (convention: {k.convention})" if k.convention else "")
@@ -175,10 +178,6 @@ class VariableCheck(Data):
             f"{worst.reference!r}{count}"
         )
         return [wrong, *([f"{where}: {self.reason}"] if self.reason else [])]
-
-
-def _entry(name: str, index: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def honest(check: VariableCheck, dtype: str | None) -> None:
@@ -320,8 +319,8 @@ class Limit(Data):
     def text(self) -> str:
         is_one = self.left == self.right
         limit = f"{self.left:.12g}" if is_one else _from_sides(self.left, self.right, ".12g")
-        goes = f"{_entry(self.name, self.index)} goes to {self.at:.12g}"
-        return f"{_entry('the value', self.of)}: limit {limit} as {goes}"
+        goes = f"{entry_text(self.name, self.index)} goes to {self.at:.12g}"
+        return f"{entry_text('the value', self.of)}: limit {limit} as {goes}"
 
 
 @dataclass(eq=False, repr=False)
@@ -372,9 +371,13 @@ class Check(Data):
         self.claims += other.claims
 
     @property
+    def named_parts(self) -> dict[str, VariableCheck]:
+        """The verdicts on the gradients by their names, and on the value."""
+        return {**self.variables, **({} if self.value is None else {"the value": self.value})}
+
+    @property
     def parts(self) -> list[VariableCheck]:
-        """The verdicts on the value and on the gradients."""
-        return [*([] if self.value is None else [self.value]), *self.variables.values()]
+        return [*self.named_parts.values()]
 
     @property
     def advice(self) -> list[str]:
@@ -396,10 +399,9 @@ class Check(Data):
 
         It underflowed, cancelled, or is truly zero.
         """
-        parts = {**self.variables, **({} if self.value is None else {"the value": self.value})}
         return [
             name
-            for name, part in parts.items()
+            for name, part in self.named_parts.items()
             if part.digits == 0 and part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED)
         ]
 

@@ -335,7 +335,7 @@ class Cases(Work):
         for name in options.over:
             if name in self.programs.values:
                 raise UsageError(
-                    f"'{name}' has two values: {name}={self.inputs.bindings[name]}, and a range by "
+                    f"'{name}' has a value, {name}={self.inputs.bindings[name]}, and a range, by "
                     "--over",
                     help="leave one of them out",
                 )
@@ -377,14 +377,12 @@ class Cases(Work):
         try:
             for record in self._records(piece, options):
                 seconds = time.perf_counter() - started
-                yield outcome_of(record, name_of(record), seconds, options.fail_on)
+                yield outcome_of(record, name_of(record), options.fail_on, seconds)
                 started = time.perf_counter()
         except Exception as error:  # an error in reading or naming a record
-            record = Record.of_error(as_gradcli_error(error))
-            record.file = piece.path
-            yield outcome_of(
-                record, name_of(record), time.perf_counter() - started, options.fail_on
-            )
+            seconds = time.perf_counter() - started
+            record = _unreadable(as_gradcli_error(error), piece.path)
+            yield outcome_of(record, name_of(record), options.fail_on, seconds)
 
     def remarks(self) -> list[str]:
         options = replace(self.file_options.of(None), claims=self.claims)
@@ -481,7 +479,7 @@ class Cases(Work):
         self.names.add(program.scope)
 
 
-def _unreadable(error: GradcliError, path: str) -> Record:
+def _unreadable(error: GradcliError, path: str | None) -> Record:
     record = Record.of_error(error)
     record.file = record.file or (None if path == "-" else path)
     return record

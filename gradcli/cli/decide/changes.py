@@ -69,7 +69,7 @@ class Changes:
         except OSError:
             help = "install it, or leave --changed-since out: everything is checked"
             raise UsageError(
-                f"--changed-since {self.ref} needs git, which is not to be found", help=help
+                f"--changed-since {self.ref} needs git, which is not found", help=help
             ) from None
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]

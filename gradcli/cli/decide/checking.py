@@ -36,7 +36,10 @@ def check(request: CheckRequest) -> int:
     known = settings.baseline if request.line is None else None
     _refuse_update(request, known, work.inputs)
     baseline = Baseline.load(known, request.update, request.words)
-    _update_expectations(request, known, work)
+    if request.update and known is None and isinstance(work, Cases):
+        from gradcli.cli.write.expectations import update
+
+        update(work.inputs.record_files(), work.result)
     reports = Reports(request, settings, work.inputs.files)
     _say_who_is_lenient(work)
     results = Results(baseline, Repeating(request, work.inputs))
@@ -56,7 +59,7 @@ def check(request: CheckRequest) -> int:
             else:
                 results.meet(say_remarks(work.remarks))
     except KeyboardInterrupt:
-        results.interrupt()
+        results.summary.interrupted, results.code = True, INTERRUPTED
     results.end(partial=work.unchanged > 0 or (request.fail_fast and results.code != FINE))
     results.meet(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
@@ -89,15 +92,6 @@ def _refuse_update(request: CheckRequest, baseline: str | None, inputs: Inputs) 
             "--update records expectations in JSON Lines files, or failures in --baseline: there "
             "is neither"
         )
-
-
-def _update_expectations(request: CheckRequest, baseline: str | None, work: Work) -> None:
-    if not request.update or baseline is not None:
-        return
-    from gradcli.cli.write.expectations import update
-
-    if isinstance(work, Cases):
-        update(work.inputs.record_files(), work.result)
 
 
 def _say_who_is_lenient(work: Work) -> None:
@@ -184,17 +178,13 @@ class Results:
             self.meet(
                 FOUND
                 if counted.record.error is None or counted.status != ERROR
-                else code_of(counted.record.error.error)
+                else code_of(counted.record.error)
             )
         return counted
 
     def meet(self, code: int) -> None:
         """Something that has an exit code: the largest one is the run's."""
         self.code = max(self.code, code)
-
-    def interrupt(self) -> None:
-        self.summary.interrupted = True
-        self.code = INTERRUPTED
 
     def end(self, partial: bool) -> None:
         """End the work, all of it or ``partial``.

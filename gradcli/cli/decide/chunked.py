@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,16 +47,15 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
     """
     if inputs.expression is None or inputs.files:
         raise UsageError(
-            "chunk by chunk goes one expression",
+            "--on computes one expression, without files",
             help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
         )
     expression, limits = inputs.expression, limits_of(request)
-    with executor_on(request.on or "here", request.threads) as executor:
+    with closing(executor_on(request.on or "here", request.threads)) as executor:
         values, seed = _values(inputs, executor, request)
-        wrt = names_of(request.wrt)
         settings = Settings(
             expression,
-            wrt,
+            names_of(request.wrt),
             request.dtype,
             limits,
             request.dialect,
@@ -64,13 +64,9 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
             request.random_state,
         )
         at_once = _at_once(executor, values, limits)
-        run = ChunkRun(settings, values, seed, request.random_state, executor, at_once)
+        run = ChunkRun(settings, values, seed, executor, at_once)
         _refuse_targets(run, targets)
-        said, check = (
-            _cross_check(run, expression, request, wrt)
-            if request.check
-            else ("not cross-checked", None)
-        )
+        said, check = _cross_check(run) if request.check else ("not cross-checked", None)
         record = Record(expression.strip(), seed=seed, seed_given=seed is not None)
         _compute(run, record, targets, limits)
         record.warnings.append(f"computed in {run.count} chunk{'s' * (run.count != 1)}; {said}")
@@ -78,15 +74,13 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
         return record
 
 
-def _cross_check(
-    run: ChunkRun, expression: str, request: EvalRequest, wrt: Any
-) -> tuple[str, Check | None]:
+def _cross_check(run: ChunkRun) -> tuple[str, Check | None]:
     """Cross-check a part of the work before the work is done.
 
     Return what is said of it, and the verdict unless it is that all is right.
     """
     try:
-        count, check = check_of_first(run, expression, wrt, request.dialect)
+        count, check = check_of_first(run)
     except NotHeld as reason:
         return f"not cross-checked: {reason}", None
     said = (
@@ -123,7 +117,7 @@ def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[
     )
     for name in programs.deviations:
         raise UsageError(
-            f"'{name}' is uncertain, and what is computed chunk by chunk is exact",
+            f"'{name}' has a standard deviation, which --on does not propagate",
             help="leave ±, or --on, out",
         )
     values = {name: np.asanyarray(value) for name, value in programs.values.items()}

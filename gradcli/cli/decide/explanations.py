@@ -129,7 +129,7 @@ class Differentiation(Run):
 
     def _derive(self, script: Script, _: Options) -> Iterator[DerivativeRecord]:
         script = with_equations(script, self.asked.related)
-        for record in derivatives(script.opened, script.statements(), self.asked):
+        for record in derivatives(script, self.asked):
             self.done.append(record)
             yield record
 
@@ -142,15 +142,10 @@ _OF_EXPLANATIONS = {
 }  # fmt: skip
 
 
-def explanation_format(request: ExplainRequest) -> str:
-    """Return the form of explanations. Raises UsageError."""
-    given = kind_by_suffix(request.out, _OF_EXPLANATIONS, "--format", request.output_format)
-    return given or ("latex" if request.latex else "text")
-
-
 def explain(request: ExplainRequest) -> int:
     """Explain everything that was asked for."""
-    request = request.but(output_format=explanation_format(request))
+    given = kind_by_suffix(request.out, _OF_EXPLANATIONS, "--format", request.output_format)
+    request = request.but(output_format=given or ("latex" if request.latex else "text"))
     options, inputs = options_of(request, "explain"), eval_inputs(request)
     latex = request.latex or request.output_format in ("latex", "html")
     options = replace(options, why=request.why, steps=request.steps, latex=latex)
@@ -184,15 +179,11 @@ class Explanations(Evaluation):
         For an expression whose names have no values, yield its derivation if that is asked for.
         """
         for record in super().answers():
-            error = None if record.error is None else record.error.error
-            if self.free and record.explanation is None and isinstance(error, MissingValueError):
+            error, found = record.error, record.explanation
+            if self.free and found is None and isinstance(error, MissingValueError):
                 yield from self._derive_steps()
                 return
-            yield (
-                record.explanation
-                if error is None and record.explanation is not None
-                else ShownExplanation(record)
-            )
+            yield found if error is None and found is not None else ShownExplanation(record)
 
     def _derive_steps(self) -> Iterator[ShownExplanation]:
         """Yield derivations for all values of the names, like the formulas of `gradcli diff`."""

@@ -8,7 +8,7 @@ from gradcli.cli.decide.running import Run
 from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.request import ExportRequest
 from gradcli.cli.write.results import put, say
-from gradcli.exports.python import target_named, target_of
+from gradcli.exports.python import SUFFIXES, target_named, target_of
 from gradcli.query.exporting import Export, file_of, subjects
 from gradcli.storage import write_whole
 
@@ -28,7 +28,9 @@ class Functions:
     """Takes functions as they come, and writes them all, or none where one has an error."""
 
     def __init__(self, request: ExportRequest) -> None:
-        self.target, self.out = target_of(export_target(request)), request.out
+        given = request.to and target_named(request.to)
+        target = kind_by_suffix(request.out, SUFFIXES, "--to", given) or "numpy"
+        self.target, self.out = target_of(target), request.out
         self.found: list[Export] = []
 
     def write(self, result: Export) -> None:
@@ -46,14 +48,3 @@ class Functions:
             put(text)
         else:
             write_whole(Path(self.out), text.encode("utf-8"))
-
-
-def export_target(request: ExportRequest) -> str:
-    """Return the target of an export: what is asked for, or what the suffix of the file says.
-
-    Raises UsageError.
-    """
-    from gradcli.exports.python import SUFFIXES
-
-    given = request.to and target_named(request.to)
-    return kind_by_suffix(request.out, SUFFIXES, "--to", given) or "numpy"

@@ -42,7 +42,7 @@ from gradcli.query.cases import left_undecided, outcome_of
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 from gradcli.storage import here, path_text
 from gradcli.texts import words
@@ -172,7 +172,7 @@ class FunctionCase(AskedFunction):
                 "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or "
                 "--by torch for PyTorch's own"
             )
-            raise UsageError("whose gradient it is, --function names", help=example)
+            raise UsageError("--function names the function whose gradient this is", help=example)
         if request.parameters is not None and request.by != "torch":
             raise UsageError(
                 "--parameters are those of a torch.nn.Module", help="it goes with --by torch"
@@ -201,7 +201,7 @@ class FunctionCase(AskedFunction):
         except UsageError:  # of the request, which only the function itself shows
             raise
         except GradcliError as error:
-            record.error = Failure.of(error)
+            record.fail(error)
         except Late:
             if self.budget.time_left == 0:
                 left_undecided(record, self.budget.reason)
@@ -211,7 +211,7 @@ class FunctionCase(AskedFunction):
                     for name in self.question.wrt
                 }
                 record.check = Check(Verdict.UNDETERMINED, open_, reason=REACHED)
-        outcome = outcome_of(record, name, time.perf_counter() - started, self.options.fail_on)
+        outcome = outcome_of(record, name, self.options.fail_on, time.perf_counter() - started)
         outcome.drawn = self._seed_of_draws()
         if smallest is not None:
             outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
@@ -325,11 +325,6 @@ class ListedFunctions(Work):
                 f"--functions is about the functions of the settings: {where}", help=example
             )
         self.listed, self.path = settings.functions or (), settings.path
-        self._flags = {
-            name
-            for name in ("rtol", "atol", "timeout", "random_state")
-            if getattr(request, name) is not None
-        }
         self.folder = here() if settings.path is None else settings.path.parent
         self.left: Sequence[int] = range(len(self.listed))  # numbers of the functions to decide
         if request.changed_since is not None:
@@ -356,14 +351,14 @@ class ListedFunctions(Work):
         if record.skip is None and self.budget.time_left == 0:
             left_undecided(record, self.budget.reason)
         if record.skip is not None or record.unreached:
-            yield outcome_of(record, setting.name, fail_on=options.fail_on)
+            yield outcome_of(record, setting.name, options.fail_on)
             return
         asked = _request_for(self.request, setting)
         try:
             case = FunctionCase(
                 asked,
                 self.limits,
-                function_options(options, setting, self._flags),
+                function_options(options, asked),
                 self.budget,
                 self.folder,
             )
@@ -371,7 +366,7 @@ class ListedFunctions(Work):
             if outcome.file is None:  # its import failed
                 outcome.record.file = record.file
         except GradcliError as error:
-            outcome = outcome_of(record.fail(error), setting.name, fail_on=options.fail_on)
+            outcome = outcome_of(record.fail(error), setting.name, options.fail_on)
             outcome.repeat = repeating_command(asked, self.folder)
         yield outcome
 

@@ -172,9 +172,9 @@ class Task:
 def _of_death(piece: Piece, ending: str, fail_on: tuple[str, ...]) -> Outcome:
     """Return the outcome of a piece that a process has died of."""
     error = InternalError(
-        f"the process that decides this dies of it ({ending})",
-        help="if memory runs out, a limit (--limit memory=1G) refuses what is too large before it "
-        "is begun; else please report it",
+        f"the process that was deciding this died ({ending})",
+        help="if memory ran out, --limit memory=1G refuses what is too large before it begins; "
+        "otherwise please report it",
     )
     given: Any = {}
     record = Record.of_error(error, expr="")
@@ -186,7 +186,7 @@ def _of_death(piece: Piece, ending: str, fail_on: tuple[str, ...]) -> Outcome:
         record.id = given.get("id") if isinstance(given, dict) else None
     elif isinstance(piece, Part) and piece.path is not None:
         record.line = piece.lines.start or 1
-    return outcome_of(record, name_of(record), fail_on=fail_on)
+    return outcome_of(record, name_of(record), fail_on)
 
 
 def in_parallel(

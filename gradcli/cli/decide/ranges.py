@@ -67,21 +67,13 @@ def _only_name(
     left = [name for name in names_left(programs.fresh(), expressions) if name not in ranges]
     if len(left) != 1 or len(bare) > 1:
         example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
-        raise UsageError(
-            f"'{bare[0]}' is the range of no name in particular", help=f"write {example}"
-        )
+        raise UsageError(f"'{bare[0]}' is a range without a name", help=f"write {example}")
     return left[0]
 
 
 _OF_PLOTS = {
     **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf", ".html")}, ".csv": ("csv",), ".json": ("json",),
 }  # fmt: skip
-
-
-def plot_format(request: PlotRequest) -> str:
-    """Return the form of plots. Raises UsageError."""
-    kind = kind_by_suffix(request.out, _OF_PLOTS, "--format", request.output_format)
-    return kind if kind in ("csv", "json", "jsonl") else "text"
 
 
 _LOWEST, _HIGHEST = 16, 40  # fewest and most rows of a chart
@@ -109,7 +101,8 @@ def bound(request: BoundRequest) -> int:
 
 def plot(request: PlotRequest) -> int:
     """Plot everything that was asked for."""
-    request = request.but(output_format=plot_format(request))
+    kind = kind_by_suffix(request.out, _OF_PLOTS, "--format", request.output_format)
+    request = request.but(output_format=kind if kind in ("csv", "json", "jsonl") else "text")
     options = options_of(request, "plot")
     if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist

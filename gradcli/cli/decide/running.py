@@ -144,7 +144,7 @@ class Run:
                 endings.raise_interrupt()
                 writer.write(result)
                 codes.add(
-                    code_of(result.error.error)
+                    code_of(result.error)
                     if result.error is not None
                     else FOUND
                     if result.failed

@@ -23,7 +23,6 @@ from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
-from gradcli.inert import inert_lines, pad
 from gradcli.language.tokens import open_brackets
 from gradcli.limits import DEFAULT
 from gradcli.report.lines import short
@@ -191,9 +190,7 @@ def _vars(session: Session, text: str) -> None:
         *((name, made.text.strip().partition("\n")[0]) for name, made in scope.functions.items()),
         *((name, type(bound.object).__name__) for name, bound in scope.objects.items()),
     ]
-    width = max((len(name) for name, _ in rows), default=0)
-    lines = (f"  {pad(name, width)}  {inert_lines(value)}\n" for name, value in rows)
-    put_text("".join(lines) or "no names yet\n")
+    put_text("\n".join([*in_columns(rows, "  "), ""]) or "no names yet\n")
 
 
 def _help(session: Session, text: str) -> int:

@@ -137,7 +137,7 @@ class Session:
             if not only_follows(statement, record):
                 writer.write(record)
             if record.error is not None:
-                failed, code = True, max(code, code_of(record.error.error))
+                failed, code = True, max(code, code_of(record.error))
             elif record.failed:
                 code = max(code, FOUND)
             if isinstance(statement, Query):

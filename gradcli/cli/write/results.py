@@ -195,7 +195,7 @@ class Writer:
                 help="write --format json, or text",
             )
         if self.form == "jsonl":
-            self.put(_encode(result.to_dict()) + "\n")
+            self.put(result.to_json() + "\n")
         elif self.form == "json":
             self.found.append(_encode(result.to_dict(), 2))
         elif self.form == "csv":
@@ -222,8 +222,8 @@ class Writer:
     def _take_picture(self, explanation: Explanation) -> None:
         if self.form != "html" and self.found:
             raise UsageError(
-                f"--format {self.form} has one picture, and that is of line "
-                f"{self.found[0].record.line}",
+                f"--format {self.form} holds one picture, which is that of "
+                f"line {self.found[0].record.line}",
                 help="explain one expression, or write --format html",
             )
         self.found.append(explanation)

@@ -18,10 +18,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gradcli.cli.inputs import assignments
-from gradcli.errors import GradcliError, UsageError
+from gradcli.errors import UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 from gradcli.storage import cannot_write, discard, is_device, put_in_place, real, temporary_beside
 from gradcli.texts import is_number
 
@@ -93,21 +93,14 @@ class SavedArrays:
     def save(self, record: Record) -> None:
         """Write the named arrays of a record, and leave them out of what is printed.
 
-        A second result is refused: files hold one.
+        Raises GradcliError, also for a second result: files hold one.
         """
         if record.error is not None or record.mode == "assert":
             return
         if self.saved_from is not None:
             said = f"--save takes one result, and has that of line {self.saved_from.line}"
-            record.error = Failure.of(
-                UsageError(said, help="evaluate one expression to save of it")
-            )
-            return
-        try:
-            _write_all(self.targets, {name: _array_of(record, name) for name in self.targets})
-        except GradcliError as error:
-            record.error = Failure.of(error)
-            return
+            raise UsageError(said, help="evaluate one expression to save of it")
+        _write_all(self.targets, {name: _array_of(record, name) for name in self.targets})
         self.saved_from = record
         for name in self.targets:
             what = (
@@ -148,9 +141,7 @@ def _leave_out(record: Record, name: str) -> None:
         row, _, column = name.partition(",")
         del record.hessian[row][column]
     else:
-        del ({"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad) or {})[
-            name
-        ]
+        del record.derivatives()[name]
 
 
 def _where(path: str, name: str) -> str:
@@ -244,7 +235,8 @@ def _table(stream: BinaryIO, arrays: Arrays, separator: str) -> None:
     if array.ndim > 2 or (array.ndim == 2 and not array.size):
         what = f"{array.ndim} dimensions" if array.size else "no entries"
         raise UsageError(
-            f"'{name}' has {what}, and a table rows and columns", help="write .npy, .npz or .json"
+            f"'{name}' has {what}, and a table has rows and columns",
+            help="write .npy, .npz or .json",
         )
     if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` may be names, too
         stream.write(f"{name}\n".encode())

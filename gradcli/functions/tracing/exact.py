@@ -29,6 +29,7 @@ from gradcli.graph.transforms import derive
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import find
 from gradcli.ops.structure import clone
+from gradcli.options import Options
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.tensors.core.dtypes import FLOATS
@@ -150,7 +151,7 @@ class Exact:
                     )
                     for name, said in claims.numbers.items()
                 ]
-                return cross_check(scope, root, dict(leaves), record, None, given)
+                return cross_check(scope, root, dict(leaves), record, Options(), given)
 
             check = decide({} if room is None else room.reach.rooms)
             if room is None and check.worst is Verdict.MISMATCH:

@@ -202,13 +202,13 @@ class Compiler(NamedTuple):
 
 def find_compiler() -> Compiler | None:
     """Return the machine's compiler, or None where none works (`missing` says why)."""
-    compiler = _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+    compiler = _find_here()
     return compiler if isinstance(compiler, Compiler) else None
 
 
 def missing() -> NativeError:
     """Return what to say where native code is asked for and no compiler works."""
-    why = _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+    why = _find_here()
     return NativeError(
         "there is no C compiler that works",
         help=_advice(),
@@ -232,6 +232,10 @@ def library(source: str) -> ctypes.CDLL:
 
 
 # -- finding one -----------------------------------------------------------------------------------
+
+
+def _find_here() -> Compiler | str:
+    return _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
 
 
 @cache

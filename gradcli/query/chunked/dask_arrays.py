@@ -25,7 +25,7 @@ _SEED = ""  # key of the seed among the values
 
 
 def lazily(
-    settings: Settings, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None
+    settings: Settings, bindings: Mapping[str, Any], seed: Any
 ) -> tuple[Any, dict[str, Any]]:
     """Return the value of a function and its gradients, as arrays of Dask's.
 
@@ -39,7 +39,7 @@ def lazily(
         )
     axes = _axes(given)
     given, extents = _unify_chunks(given, axes)
-    program = _program(settings, given, axes, sum(extents), state)
+    program = _program(settings, given, axes, sum(extents))
     tasks = _Tasks(program, extents, given, given.get(_SEED))
     tasks.go()
     value, *gradients = [tasks.result(node) for node in tasks.staged.results]
@@ -84,8 +84,8 @@ def _axes(given: Given) -> dict[str, int]:
         cut = [axis for axis, count in enumerate(value.numblocks) if count > 1]
         if len(cut) > 1:
             raise UsageError(
-                f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, and "
-                "one axis can be",
+                f"{_printable_name(name)} is cut along the axes {', '.join(map(str, cut))}, but "
+                "only one axis can be",
                 help=f"{name or 'seed'}.rechunk({{{cut[0]}: -1}}) is not cut along axis {cut[0]}",
             )
         if cut:
@@ -93,8 +93,8 @@ def _axes(given: Given) -> dict[str, int]:
     lengths = {given[name].shape[axis] for name, axis in axes.items()}
     if len(lengths) > 1:
         raise UsageError(
-            f"arrays are cut along axes of {' and '.join(map(str, sorted(lengths)))} entries: one "
-            "axis can be cut",
+            f"arrays are cut along axes of {' and '.join(map(str, sorted(lengths)))} entries: "
+            "only one axis can be cut",
             help="rechunk(-1) makes one chunk of an array",
         )
     return axes
@@ -124,9 +124,7 @@ def _unify_chunks(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[i
 # -- the program
 
 
-def _program(
-    settings: Settings, given: Given, axes: Mapping[str, int], length: int, state: int | None
-) -> Program:
+def _program(settings: Settings, given: Given, axes: Mapping[str, int], length: int) -> Program:
     values = tuple(
         Spec(name, tuple(value.shape), value.dtype.str, axes.get(name))
         for name, value in given.items()
@@ -137,7 +135,7 @@ def _program(
         name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)
     }
     try:
-        return program_of(settings, values, length, seed, state, known)
+        return program_of(settings, values, length, seed, known)
     except Uncut as reason:
         cut = next(iter(axes), "") or "seed"
         raise UsageError(

@@ -57,12 +57,6 @@ class Here:
         """Let go of what computes."""
         self.pool.shutdown(cancel_futures=True)
 
-    def __enter__(self) -> Here:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class Cluster(Here):
     """The workers of a Dask cluster.
@@ -78,7 +72,7 @@ class Cluster(Here):
             distributed = import_module("distributed")
         except ModuleNotFoundError:
             raise UsageError(
-                "--on wants Dask, which is not installed", help="pip install 'gradcli[dask]'"
+                "--on needs Dask, which is not installed", help="pip install 'gradcli[dask]'"
             ) from None
         self.address = address
         how: dict[str, Any] = {"address": address}

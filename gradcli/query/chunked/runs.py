@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
 from itertools import accumulate, pairwise
@@ -165,7 +165,6 @@ class ChunkRun(Walk):
         settings: Settings,
         values: Mapping[str, Any],
         seed: Any,
-        state: int,
         executor: Here,
         at_once: int,
     ) -> None:
@@ -173,7 +172,7 @@ class ChunkRun(Walk):
 
         Raises UsageError for what needs all chunks at once.
         """
-        self.settings, self.values, self.seed, self.state = settings, dict(values), seed, state
+        self.settings, self.values, self.seed = settings, dict(values), seed
         self.executor = executor
         stores = {
             name: value
@@ -213,7 +212,7 @@ class ChunkRun(Walk):
                 for name, value in self.values.items()
             ]
             try:
-                return program_of(self.settings, values, length, seed, self.state, known)
+                return program_of(self.settings, values, length, seed, known)
             except Uncut as reason:
                 reasons.append(reason)
         raise UsageError(
@@ -373,14 +372,12 @@ class Program:
     length    of the axis that is cut
     seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is
               cut; None without one
-    state     of random numbers
     """
 
     settings: Settings
     values: tuple[Spec, ...]
     length: int
     seed: tuple[tuple[int, ...], int | None] | None = None
-    state: int | None = None
 
     @property
     def stages(self) -> Lowered:
@@ -393,7 +390,6 @@ def program_of(
     values: Sequence[Spec],
     length: int,
     seed: tuple[tuple[int, ...], int | None] | None,
-    state: int | None,
     known: Mapping[str, Any],
 ) -> Program:
     """Return a program that has stages.
@@ -403,7 +399,7 @@ def program_of(
     """
 
     def make(values: tuple[Spec, ...]) -> Program:
-        program = Program(settings, values, length, seed, state)
+        program = Program(settings, values, length, seed)
         _lower(program)
         return program
 
@@ -414,7 +410,7 @@ class Lowered:
     """The stages of a program, and what they take and give by name."""
 
     def __init__(self, program: Program) -> None:
-        self.made = made = Instance(program.settings, program.values, program.state)
+        self.made = made = Instance(program.settings, program.values)
         cut = {
             made.scope.leaves[v.name]: v.axis
             for v in program.values
@@ -456,9 +452,7 @@ class Lowered:
         ]
 
 
-@lru_cache(_KEPT)
-def _lower(program: Program) -> Lowered:
-    return Lowered(program)
+_lower = lru_cache(_KEPT)(Lowered)
 
 
 # -- What of a run past memory is held to the reference: the same program on the first entries along
@@ -473,14 +467,13 @@ class NotHeld(Exception):
     """Why no part of a run can be held to the reference."""
 
 
-def check_of_first(
-    run: ChunkRun, expression: str, wrt: Iterable[str] | None, dialect: Any
-) -> tuple[int, Check]:
+def check_of_first(run: ChunkRun) -> tuple[int, Check]:
     """Return how many entries along the cut were held to the reference, and the verdict on them.
 
     Raises NotHeld.
     """
-    settings, length = run.settings, run.program.length
+    settings: Any = run.settings
+    length = run.program.length
     row = sum(
         math.prod(value.shape) // max(1, length)
         for value in run.program.values
@@ -489,11 +482,10 @@ def check_of_first(
     count = min(length, max(1, _ENTRIES // max(1, row)))
     values = {name: _first(run, value, run.axes[name], count) for name, value in run.values.items()}
     seed = None if run.seed is None else _first(run, run.seed, None, count)
-    dtype: Any = settings.dtype
     try:
         whole: Any = evaluate(
-            expression, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=dtype,
-            random_state=run.state, limits=run.program.stages.made.scope.limits, dialect=dialect, formula=False,
+            settings.expression, at=values, seed=seed, wrt=settings.wrt, dtype=settings.dtype, random_state=settings.random_state,
+            limits=run.program.stages.made.scope.limits, dialect=settings.dialect, formula=False,
         )  # fmt: skip
     except GradcliError as error:
         raise NotHeld(error.message) from None

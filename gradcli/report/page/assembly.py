@@ -152,15 +152,10 @@ class Section:
                 if each.rule is None
                 else one_line(each.rule, 200)
             )
-        return words + (f", {each.summed}." if each.summed else "."), self.product(each)
-
-    def product(self, each: Contribution) -> str:
-        """Return a contribution together with the numbers that it is computed from."""
+        arrived = self.number(self.explanation.node(each.node).adjoint)
         local = "" if each.partial is None else f" · {self.number(each.local)}"
-        return (
-            f"{self.number(self.explanation.node(each.node).adjoint)}{local} → "
-            f"{self.number(each.passed)}"
-        )
+        words += f", {each.summed}." if each.summed else "."
+        return words, f"{arrived}{local} → {self.number(each.passed)}"
 
     def _arrival(self, id: int, number: int) -> str:
         label, count = self.label(id), len(self.sheet.arrived[id])
@@ -276,12 +271,8 @@ def page(explanations: Sequence[ShownExplanation], digits: int | None = None) ->
     content = [
         before, _chooser(explanations) if len(explanations) > 1 else "", between, *sections, after,
     ]  # fmt: skip
-    return html_page(_title(explanations), _asset("page.css"), content, _asset("page.js"))
-
-
-def _title(explanations: Sequence[Explanation]) -> str:
-    first = one_line(explanations[0].record.expr, 60) if explanations else "nothing"
-    return f"{first}, explained by gradcli"
+    title = f"{one_line(explanations[0].record.expr, 60)}, explained by gradcli"
+    return html_page(title, _asset("page.css"), content, _asset("page.js"))
 
 
 def _chooser(explanations: Sequence[Explanation]) -> str:

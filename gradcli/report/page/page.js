@@ -83,7 +83,6 @@ function go(to) {
   one(".count").textContent = `${at} / ${slider.max}`;
   one("[data-by='-1']").disabled = at === 0;
   one("[data-by='1']").disabled = at === steps.length - 1;
-  player.classList.toggle("backward", tone === "backward");
   telling.className = `telling ${tone}`;
   telling.replaceChildren(...step.cloneNode(true).childNodes);
   mark("is-now", focus);

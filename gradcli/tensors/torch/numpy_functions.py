@@ -328,7 +328,7 @@ def scipy_function(path: str) -> Any:
     if part == "special" and last in _SPECIAL:
         return _SPECIAL[last]
     if part == "stats" and is_part(last, SCIPY):
-        return _Distribution(path)
+        return Part(path=path)
     if last == "rvs":  # SciPy draws them, and no gradient passes through
         from scipy import stats
 
@@ -345,11 +345,8 @@ def scipy_function(path: str) -> Any:
     return run
 
 
-class _Distribution(SimpleNamespace):
-    """A distribution of scipy.stats: ``norm.logpdf``."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path=path)
+class Part(SimpleNamespace):
+    """A part of SciPy, or a distribution (``norm.logpdf``), whose functions are found when asked for."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
