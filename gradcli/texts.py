@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 # Most combining marks in a row that are normalized, as in Unicode's stream-safe form: sorting more
 # of them takes quadratic time.
@@ -122,6 +122,14 @@ def text_lines(text: str, *, keepends: bool = True) -> list[str]:
 def words(text: str) -> Set[str]:
     """Return the words of a text as a set in their order, for lists of names."""
     return dict.fromkeys(text.split()).keys()
+
+
+_Value = TypeVar("_Value")
+
+
+def by_word(table: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Return a table with an entry for each word of the keys of another."""
+    return {word: value for keys, value in table.items() for word in keys.split()}
 
 
 _LONGEST_WORD = 60  # longest word for which a likely spelling is sought

@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph import transforms
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import constructors
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
@@ -163,7 +163,13 @@ def _flat(builder: Builder, x: Expr) -> Any:
     return shapes.reshape(x, shape=(-1,))
 
 
-def _backward(builder: Builder, x: Expr, gradient: Any = None) -> Expr:
+def _backward(
+    builder: Builder,
+    x: Expr,
+    gradient: Any = None,
+    retain_graph: Any = None,
+    create_graph: Any = False,
+) -> Expr:
     """Pass back x, or its product with a seed.
 
     Names have the gradients of this number from now on.
@@ -175,7 +181,9 @@ def _backward(builder: Builder, x: Expr, gradient: Any = None) -> Expr:
             f"backward() is for one number, not for an array of shape {x.shape}",
             help="write y.sum().backward()",
         )
-    return builder.scope.pass_back(x)
+    return builder.scope.pass_back(
+        x, builder.flag(create_graph if retain_graph is None else retain_graph, "'retain_graph'")
+    )
 
 
 def _gradient(builder: Builder, x: Expr) -> Expr:
@@ -185,8 +193,11 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
     UnknownNameError where none were.
     """
     scope = builder.scope
-    name = next((name for name, leaf in scope.leaves.items() if leaf is x), "")
+    named = (scope.names | scope.leaves).items()
+    required = scope.requiring or scope.leaves
+    name = next((name for name, node in named if node is x and name in required), "")
     found = scope.passed_back[scope.cleared.get(name, 0) :]
+    found = [y for y in found if y is None or x in reachable([y])]
     if not name or not found:
         raise UnknownNameError(
             "there is no gradient: nothing was passed back to it", help="write grad(y, x)"
@@ -274,19 +285,19 @@ def _new_tensor(builder: Builder, x: Any, data: Any, dtype: Any = None) -> Any:
 _PLACED = "-device, -requires_grad, -layout, -pin_memory"
 
 METHODS: dict[str, Routine] = routines({
-    **dict.fromkeys(("numel", "nelement"), ("x", _size)),
-    **dict.fromkeys(("ndimension", "dim"), ("x", _axes)),
+    "numel nelement": ("x", _size),
+    "ndimension dim": ("x", _axes),
     "size": ("x, axis|dim", _extent),
     "contiguous": ("x, -memory_format", as_is),
     "copy": ("x, -memory_order|order", as_is),
-    **dict.fromkeys(words("conj conjugate resolve_conj resolve_neg block_until_ready pin_memory"), ("x", as_is)),
+    "conj conjugate resolve_conj resolve_neg block_until_ready pin_memory": ("x", as_is),
     "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", constructors.to),
     "astype": ("x, dtype, -memory_order|order, -casting, -subok, -copy, -device", constructors.astype),
     "type": ("x, dtype, -non_blocking", _type_of),
     "type_as": ("x, other|tensor", constructors.like),
     **{name: ("x, -memory_format", _to(name)) for name in words("long int bool half bfloat16 "
     "short char byte")},
-    **dict.fromkeys(("float", "double"), ("x, -memory_format", _float_of_pytorch)),
+    "float double": ("x, -memory_format", _float_of_pytorch),
     "new_zeros": (f"x, shape|size+, dtype, {_PLACED}", _new(zeros)),
     "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _new(ones)),
     "new_full": (f"x, shape|size, value|fill_value, dtype, {_PLACED}", _new_full),
@@ -294,7 +305,7 @@ METHODS: dict[str, Routine] = routines({
     "any": ("x, axis, -out, keepdims, where", any_),
     "all": ("x, axis, -out, keepdims, where", all_),
     "item": ("x, ***index", _entry),
-    "backward": ("x, gradient, -retain_graph, -create_graph", _backward),
+    "backward": ("x, gradient, retain_graph, create_graph", _backward),
     "flatten": ("x, start_dim|order, end_dim", _flatten),
 })  # fmt: skip
 
@@ -322,26 +333,14 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
             "the language has no stores: a value stays as it is",
             help="write y = x.at[0].add(1) for a new one",
         )
-    if name not in _OF_UFUNCS:
-        raise UnknownNameError(
-            f"'{function.name}' has no attribute '{name}'",
-            help="it has reduce, accumulate and outer",
-        )
-
     of = function.name
 
     def reduce(
-        builder: Builder,
-        array: Expr,
-        axis: Any = 0,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = None,
+        builder: Builder, array: Expr, axis: Any = 0, keepdims: Any = False, **more: Any
     ) -> Any:
         """Along the first axis, if no other is given."""
-        axis, keepdims = builder.static(axis, "an axis"), builder.flag(keepdims, "'keepdims'")
-        more = {"keepdims": keepdims, "initial": initial, "where": where}
-        return ufuncs.reduce(_caller(builder), of, array, axis, **more)
+        more["keepdims"] = builder.flag(keepdims, "'keepdims'")
+        return ufuncs.reduce(_caller(builder), of, array, builder.static(axis, "an axis"), **more)
 
     def accumulate(builder: Builder, array: Expr, axis: Any = 0) -> Any:
         return ufuncs.accumulate(_caller(builder), of, array, builder.integer(axis, "an axis"))
@@ -349,19 +348,16 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
     def outer(builder: Builder, a: Expr, b: Expr) -> Any:
         return ufuncs.outer(_caller(builder), of, a, b)
 
-    bodies: dict[str, Callable[..., Any]] = {
-        "reduce": reduce,
-        "accumulate": accumulate,
-        "outer": outer,
+    found: dict[str, tuple[str, Callable[..., Any]]] = {
+        "reduce": ("array|x, axis, -dtype, -out, keepdims, initial, where", reduce),
+        "accumulate": ("array|x, axis, -dtype, -out", accumulate),
+        "outer": ("a, b", outer),
     }
-    return Routine(f"{of}.{name}", _OF_UFUNCS[name], bodies[name])
-
-
-_OF_UFUNCS = {
-    "reduce": "array|x, axis, -dtype, -out, keepdims, initial, where",
-    "accumulate": "array|x, axis, -dtype, -out",
-    "outer": "a, b",
-}
+    if name not in found:
+        raise UnknownNameError(
+            f"'{of}' has no attribute '{name}'", help="it has reduce, accumulate and outer"
+        )
+    return Routine(f"{of}.{name}", *found[name])
 
 
 def _caller(builder: Builder) -> ufuncs.Call:

@@ -5,10 +5,13 @@ The arguments are taken as the library takes them whose spelling is used.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
+
+import numpy as np
 
 from gradcli.errors import (
     AmbiguousError,
@@ -27,9 +30,17 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.sweep import ones_like
 from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
-from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
+from gradcli.language.names import (
+    DERIVATIVES,
+    FreeVariable,
+    Function,
+    Indices,
+    Module,
+    Results,
+    Thing,
+)
 from gradcli.language.scope import Builder, Range, Scope, run_body
-from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node
+from gradcli.language.tree import Attribute, Binary, Call, Definition, Frame, Name, Node
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import (
     CALL,
@@ -45,44 +56,74 @@ from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expand_call
-from gradcli.texts import suggestion, words
+from gradcli.texts import by_word, suggestion, words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 
 
-DERIVATIVES = {  # their parameters, and the transformation that each one is
-    "grad": ("y, x, seed", "vjp"), "vjp": ("y, x, v|seed", "vjp"), "jvp": ("y, x, v", "jvp"), "jacobian": ("y, x", "jacobian"),
-    "hessian": ("y, x", "hessian"), "hvp": ("y, x, v", "hvp"),
-}  # fmt: skip
+class Derived(Thing):
+    """Derivatives of a function, ``jax.grad(f)``: the innermost first, each with its parameters."""
+
+    written = "this function"
+
+    def __init__(self, of: Definition, steps: tuple[tuple[str, Any], ...]) -> None:
+        self.of, self.steps = of, steps
+
+    def result(self, builder: Builder, value: Any, parameters: Sequence[Any]) -> Any:
+        """Return the derivatives of the function's value."""
+        for name, places in self.steps:
+            y = builder.value(value)
+            listed = places if isinstance(places, tuple) else (places,)
+            made = tuple(differentiate(name, y, parameters[place]) for place in listed)
+            value = made if listed is places else made[0]
+            if name == "value_and_grad":
+                value = y, value
+        return value
 
 
-def differentiate_primes(result: Expr, parameter: Expr, primes: int) -> Expr:
-    """``f'(x)``, ``f''(x)``, ...: entry by entry, of the shape of x.
+def differentiate(name: str, y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
+    """Return a derivative as books and libraries take it.
 
-    Raises ShapeError where f's result has another, or is no number.
+    ``f'(x)`` is entry by entry, and a gradient without a seed is of one number; ShapeError for
+    others.
     """
-    for _ in range(primes):
-        if result.shape not in (parameter.shape, ()):
+    if name == "'":
+        name, seed = "grad", ones_like(y)
+        if y.shape not in (x.shape, ()):
             raise ShapeError(
                 "f' needs a function that works entry by entry", help="write jacobian(f(x), x)"
             )
-        result = transforms.derive("vjp", result, parameter, ones_like(result))
-    return result
+    kind = DERIVATIVES[name][1]
+    if kind == "vjp" and seed is None and math.prod(y.shape) != 1:
+        raise ShapeError(
+            f"a gradient is of one number, not of an array of shape {y.shape}",
+            help="write sum(y) for the gradient of the sum",
+        )
+    return transforms.derive(kind, y, x, seed)
 
 
 def derivative(
     builder: Builder, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]
-) -> Expansion:
-    """Return the expansion of a derivative in an expression.
+) -> Expansion | Derived:
+    """Return the expansion of a derivative in an expression, or the derivative of a function.
 
-    The forms are grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x),
-    hessian(y, x) and hvp(y, x, v).
+    The forms are grad(f), grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v),
+    jacobian(y, x), hessian(y, x) and hvp(y, x, v).
 
     The shapes are those of `transforms`: x's for grad and vjp, y's for jvp, and y's axes and then
     x's for jacobian. hessian and hvp need a y of one entry. Raises ArgumentError for other
     arguments, and where x is not a name or has a constant value. Raises ShapeError.
     """
     parameters, transformation = DERIVATIVES[name]
+    of = arguments[0] if arguments else None
+    if isinstance(of, FreeVariable) and of.name in builder.scope.functions:
+        of = Derived(builder.scope.functions[of.name], ())
+    if isinstance(of, Derived):
+        given = binding.bind(builder, name, signature(name, "f, argnums"), arguments, keywords)
+        places = builder.static(given.get("argnums", 0), "'argnums'")
+        if not set(np.ravel(places)) <= set(range(len(of.of.parameters))):
+            raise ArgumentError("'argnums' counts the parameters of the function, from 0")
+        return Derived(of.of, (*of.steps, (name, places)))
     function = signature(name, parameters)
     given = binding.bind(builder, name, function, arguments, keywords)
     required = [p.name for p in function.parameters if p.name != "seed"]
@@ -100,7 +141,12 @@ def derivative(
             f"'{variable.name}' is a constant; there is nothing to differentiate"
         ).at(variable.span)
     seed = vector[0] if vector else None
-    return expand_call(name, (y, x, seed), lambda: transforms.derive(transformation, y, x, seed))
+
+    def derive() -> Any:
+        made = transforms.derive(transformation, y, x, seed)
+        return (y, made) if name == "value_and_grad" else made
+
+    return expand_call(name, (y, x, seed), derive)
 
 
 # -- Which names a program can call: the functions of libraries, those of the language itself, and
@@ -200,10 +246,10 @@ def operation(name: str) -> Op | None:
 # Names that programs give their own functions, so no similar one is suggested.
 _OF_PROGRAMS = words("model net network module criterion")
 _PAIR = 2
-_NOTES = {
-    **dict.fromkeys("ijIJ", "there are no complex numbers here"),
+_NOTES = by_word({
+    "i j I J": "there are no complex numbers here",
     "T": "the transpose of A is A.T",
-}
+})  # fmt: skip
 _DEGREES = words("deg degree degrees")
 _LONGEST = 40  # longest name that may be several names written together, in characters
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")

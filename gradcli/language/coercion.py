@@ -188,13 +188,8 @@ class Coercion:
         """
         if parameter == "dtype":
             kind = dtype_of(argument)
-            return (
-                None
-                if kind is not None and PRECISIONS.get(kind.name) == self.scope.precision
-                else argument
-                if kind is None
-                else kind
-            )
+            usual = kind is not None and PRECISIONS.get(kind.name) == self.scope.precision
+            return None if usual else kind or argument
         if (
             isinstance(argument, Expr)
             and argument.is_constant

@@ -286,13 +286,7 @@ def randperm(builder: Builder, n: Any) -> Expr:
 _WHOLE = words("int64 int32 long int")
 _NARROW = words("int16 int8 uint8 short char byte")  # where numbers that do not fit wrap around
 _BOOLEAN = frozenset({"bool", "bool_"})
-_ROUNDED = {
-    "float64": np.float64,
-    "double": np.float64,
-    "float32": np.float32,
-    "float16": np.float16,
-    "half": np.float16,
-}
+_ROUNDED = words("float64 double float32 float16 half")
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu|xla|gpu|tpu)(:\d+)?")
 
 
@@ -357,7 +351,7 @@ def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
         return node
     if name in _ROUNDED and node.is_constant:
         with np.errstate(all="ignore"):
-            rounded = np.asarray(node.payload, _ROUNDED[name]).astype(np.float64)
+            rounded = np.asarray(node.payload, name).astype(np.float64)
         kept = node.payload is not None and np.array_equal(
             rounded, np.asarray(node.payload, np.float64), equal_nan=True
         )

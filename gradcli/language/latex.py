@@ -24,14 +24,14 @@ from gradcli.language.tokens import (
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.texts import suggestion, words
+from gradcli.texts import by_word, suggestion, words
 
 LEVELS = 60  # most levels of nested groups and command arguments
 
-_SYMBOLS = {
-    "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "±", "circ": "°", "le": "<=", "leq": "<=", "leqslant": "<=",
-    "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=", "lt": "<", "gt": ">", "colon": ":",
-}  # fmt: skip
+_SYMBOLS = by_word({
+    "cdot times ast": "*", "div": "/", "pm": "±", "circ": "°", "le leq leqslant": "<=", "ge geq geqslant": ">=",
+    "ne neq": "!=", "lt": "<", "gt": ">", "colon": ":",
+})  # fmt: skip
 _NAMES = {
     "infty": "inf", "pi": "pi", "ell": "ell", "hbar": "hbar",
     **{name: name for name in textbook.GREEK}, **{f"var{name}": name for name in textbook.GREEK},

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import calls
+from gradcli.language import calls, constructors
 from gradcli.language.constructors import (
     arange,
     as_boolean,
@@ -29,7 +29,7 @@ from gradcli.language.constructors import (
     shape_of,
     whole_numbers,
 )
-from gradcli.language.names import Thing, dtype_of
+from gradcli.language.names import DERIVATIVES, Function, Thing, dtype_of
 from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
@@ -38,10 +38,10 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import declared_signature
-from gradcli.ops.elementwise import arithmetic, logic
+from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
-from gradcli.texts import words
+from gradcli.texts import by_word, words
 
 MISSING = object()
 
@@ -289,6 +289,27 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
     return calls.result_of(calls.apply_named(builder, "kl_divergence", function, given))
 
 
+def gradients(builder: Builder, outputs: Expr, inputs: Any, grad_outputs: Any = None) -> Any:
+    """``torch.autograd.grad(y, [x, z])``: a tuple of derivatives."""
+    seed = None if grad_outputs is None else builder.value(grad_outputs)
+    return tuple(
+        calls.differentiate("grad", outputs, builder.value(x), seed)
+        for x in (inputs if isinstance(inputs, (tuple, list)) else [inputs])
+    )
+
+
+def _draw(name: str) -> Callable[..., Any]:
+    """Return the function for random numbers around ``a`` of scale ``b``, or from a to b."""
+
+    def draw(builder: Builder, a: Any = 0, b: Any = 1, size: Any = None) -> Any:
+        start, end = builder.value(a), builder.value(b)
+        shape = np.broadcast_shapes(start.shape, end.shape) if size is None else size
+        numbers = constructors.FUNCTIONS[name](builder, shape)
+        return start + (end - start if name == "rand" else end) * numbers
+
+    return draw
+
+
 # -- What libraries have beside the catalogue
 
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -296,11 +317,16 @@ _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     "finfo": ("dtype", _limits(NUMPY)),
 }
 _TABLES = {
-    NUMPY: routines(_OF_NUMPY),
+    NUMPY: routines({
+        **_OF_NUMPY,
+        "normal": ("a|loc, b|scale, size", _draw("randn")),
+        "uniform": ("a|low, b|high, size", _draw("rand")),
+    }),
     JAX: routines(_OF_NUMPY),
     TORCH: routines({
         **OF_PYTORCH,
         "finfo": ("dtype|type", _limits(TORCH)),
+        "grad": ("outputs, inputs, grad_outputs, -retain_graph, -create_graph, -only_inputs", gradients),
         "device": ("name|type, -index", lambda builder, name: name),
         "kl_divergence": ("p, q", divergence),
     }),
@@ -313,6 +339,8 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     `MISSING` is returned if there is none.
     """
     library = library_of(base)
+    if name in DERIVATIVES and name not in _REFUSED and base in ("jax", "torch.func"):
+        return Function(name, library)
     routine = _TABLES.get(library, {}).get(name)
     if routine is not None:
         return routine
@@ -330,33 +358,26 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
 # --
 
 
-_REFUSED = {  # each with what to write instead
-    **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
-    **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
-    "hessian": "write hessian(y, x)",
+_REFUSED = by_word({  # each with what to write instead
+    "jacobian": "write jacobian(y, x)",
     "jvp": "write jvp(y, x, v)",
     "vjp": "write vjp(y, x, v)",
-    **dict.fromkeys(
-        words("vmap pmap jit checkpoint remat vectorize compile"),
-        "leave it out: functions work on all entries at once",
+    "vmap pmap jit checkpoint remat vectorize compile": (
+        "leave it out: functions work on all entries at once"
     ),
-    **dict.fromkeys(
-        words("manual_seed seed default_rng PRNGKey"), "leave it out, and give --random-state 1"
-    ),
-    **dict.fromkeys(
-        words("scan fori_loop while_loop map"), "write sum(x**2) for a sum over all entries"
-    ),
+    "manual_seed seed default_rng PRNGKey": "leave it out, and give --random-state 1",
+    "scan fori_loop while_loop map": "write sum(x**2) for a sum over all entries",
     "cond": "write where(x > 0, x, 0)",
-    **dict.fromkeys(("partition", "unique"), "write sort(x)"),
+    "partition unique": "write sort(x)",
     "argpartition": "write argsort(x)",
     "bincount": "write zeros(3).at[x].add(1)",
     "piecewise": "write np.select([x < 0], [x**2], x)",
-    **dict.fromkeys(("delete", "insert"), "write np.concatenate([x[:1], x[2:]])"),
-    **dict.fromkeys(("mgrid", "ogrid"), "write np.arange(3)[:, None] and np.arange(2)"),
+    "delete insert": "write np.concatenate([x[:1], x[2:]])",
+    "mgrid ogrid": "write np.arange(3)[:, None] and np.arange(2)",
     "diag_indices": "write np.diagonal(A)",
     "unravel_index": "write np.ravel(A)[np.argmax(A)]",
     "wofz": "write exp(-x**2) for its real part, 2*dawsn(x)/sqrt(pi) for its imaginary part",
-}
+})  # fmt: skip
 
 
 def refusal(path: str, name: str) -> UnknownNameError | None:
@@ -450,13 +471,11 @@ FUNCTIONS = routines({
     "int": ("x", int_),
     "bool": ("x", bool_),
     "range": ("start, stop, step", range_),
-    "list": ("x", list_),
-    "tuple": ("x", list_),
-    "Abs": ("x", lambda builder, x: arithmetic.abs_(builder.value(x))),
+    "list tuple": ("x", list_),
+    "Abs": ("x", lambda builder, x: abs_(builder.value(x))),
     "Max": ("***values", lambda builder, values: maximum_of(builder, *values)),
     "Min": ("***values", lambda builder, values: minimum_of(builder, *values)),
     "Heaviside": ("x, h0", heaviside),
-    "Piecewise": ("***pieces", first_holding),
-    "piecewise": ("***pieces", first_holding),
+    "Piecewise piecewise": ("***pieces", first_holding),
     "Rational": ("p, q", rational),
 })  # fmt: skip

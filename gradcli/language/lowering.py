@@ -17,11 +17,10 @@ from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, Type
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.calls import (
-    DERIVATIVES,
     OF_PYTHON,
     OF_SYMPY,
+    Derived,
     derivative,
-    differentiate_primes,
     exists,
     is_function,
     operation,
@@ -31,7 +30,7 @@ from gradcli.language.calls import (
     unknown_function,
 )
 from gradcli.language.coercion import subscript
-from gradcli.language.names import FreeVariable, Function, Module, Thing
+from gradcli.language.names import DERIVATIVES, FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading, attribute
 from gradcli.language.scope import Scope
 from gradcli.language.statements import read_again
@@ -41,7 +40,6 @@ from gradcli.language.tree import (
     Binary,
     Call,
     Conditional,
-    Definition,
     Dots,
     Expression,
     Frame,
@@ -289,6 +287,8 @@ class Lowering(Reading):
         self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]
     ) -> Any:
         callee = node.callee
+        if isinstance(target, Derived):
+            return self._inline(node, frame, target, arguments, keywords)
         if isinstance(target, Thing):
             return self.convert(
                 target.call(self, arguments, keywords), node, frame, target.written, target.parts
@@ -341,7 +341,8 @@ class Lowering(Reading):
         bound = name in scope.names or name in frame.locals
         definition = scope.functions.get(name)
         if definition is not None:
-            return self._inline(node, frame, definition, arguments, keywords)
+            derived = Derived(definition, (("'", 0),) * node.primes)
+            return self._inline(node, frame, derived, arguments, keywords)
         if scope.objects and name in scope.objects:
             return self._call_of(self._object(name), node, frame, arguments, keywords)
         if name in scope.imported and not bound:
@@ -380,7 +381,7 @@ class Lowering(Reading):
         self,
         node: Call,
         caller: Frame,
-        definition: Definition,
+        of: Derived,
         arguments: list[Any],
         keywords: dict[str, Any],
     ) -> Any:
@@ -391,6 +392,7 @@ class Lowering(Reading):
         Raises ArgumentError for arguments that the function does not have and for a function that
         calls itself; LimitError.
         """
+        definition = of.of
         wanted, count, most = (
             definition.parameters,
             len(arguments) + len(keywords),
@@ -409,28 +411,26 @@ class Lowering(Reading):
         if any(frame.statement is definition for frame in self._stack):
             raise ArgumentError(f"the function '{definition.name}' calls itself")
         values: list[Any] = [a if isinstance(a, (tuple, str)) else self.value(a) for a in arguments]
-        key = (id(definition), node.primes, *(id(v) for v in values))
+        key = (id(definition), of.steps, *(id(v) for v in values))
         if key in self._results:
             result, caller.expansions[node.place], _ = self._results[key]
             return result
         parameters = list(values)
-        if node.primes:
-            if len(values) != 1:
+        if of.steps:
+            if node.primes and len(values) != 1:
                 raise ArgumentError(
                     "a prime needs a function of one variable", help="write grad(f(x, y), x)"
                 )
-            parameters = [self.scope.name_node(self.value(values[0]), wanted[0])]
+            parameters = [*map(self.scope.name_node, map(self.value, values), wanted)]
 
         def finish(result: Any) -> Any:
             expansion = None
-            if node.primes:
-                y, x = self.value(result), parameters[0]
-                expansion = expand_call(
-                    "grad", (y, x), lambda: differentiate_primes(y, x, node.primes)
-                )
+            if of.steps:
+                given = self.value(result), *parameters
+                expansion = expand_call("grad", given, lambda: of.result(self, result, parameters))
                 result = expansion.result
             caller.expansions[node.place] = expansion
-            self._results[key] = result, expansion, values
+            self._results[key] = result, expansion, (values, definition)
             return result
 
         bound = dict(zip(wanted, parameters, strict=True))

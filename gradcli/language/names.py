@@ -6,23 +6,29 @@ They are libraries, functions, dtypes, several results, and nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gradcli.errors import TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.prefixes import DTYPES, TORCH, DType
+from gradcli.ops.facts import Fixed
+from gradcli.texts import by_word
+
+# Derivatives in expressions, ``grad(y, x)``, and of functions, ``grad(f)(x)``: their parameters,
+# and the transformation that each one is.
+DERIVATIVES = by_word({
+    "grad value_and_grad": ("y, x, seed", "vjp"), "vjp": ("y, x, v|seed", "vjp"), "jvp": ("y, x, v", "jvp"),
+    "jacobian jacfwd jacrev": ("y, x", "jacobian"), "hessian": ("y, x", "hessian"), "hvp": ("y, x, v", "hvp"),
+})  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Module:
+class Module(Fixed):
     """A library prefix such as np or torch.nn.functional."""
 
     path: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Function:
+class Function(Fixed):
     """A function of a library, or (with a base) a method of a value."""
 
     name: str
@@ -77,8 +83,7 @@ class Results(tuple[Any, ...]):
         return results
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FreeVariable:
+class FreeVariable(Fixed):
     """A name without a value, which is an error only where a value is wanted."""
 
     name: str
@@ -127,6 +132,4 @@ def kind_in_words(result: Any) -> str:
         return f"the library prefix '{result.path}'"
     if isinstance(result, Function):
         return f"the function '{result.name}'"
-    if type(result).__name__ == "Range":
-        return "a slice"
     return "None" if result is None else words

@@ -4,7 +4,7 @@
 
     program     = { [ statement ] ( NEWLINE | ";" ) }
     statement   = constant | data | binding | several | augmented | definition | assertion
-                | import | query                                         # read in statements.py
+                | import | printed | query                               # read in statements.py
     expression  = disjunction [ "if" disjunction "else" expression ]
     disjunction = conjunction { "or" conjunction }
     conjunction = negation { "and" negation }
@@ -48,6 +48,7 @@ from threading import Lock
 from typing import NamedTuple, NoReturn, TypeVar
 
 from gradcli.errors import AmbiguousError, Label, LimitError, ParseError, Source, Span
+from gradcli.language.names import DERIVATIVES
 from gradcli.language.tokens import (
     END,
     FRACTIONS,
@@ -94,7 +95,7 @@ from gradcli.ops.text import (
     PRODUCT,
     TERM,
 )
-from gradcli.texts import words
+from gradcli.texts import by_word, words
 
 LEVELS = 5_000  # most levels of nesting: brackets, and functions without brackets
 _SHALLOW = 8  # levels for which Python's usual recursion limit is enough
@@ -112,6 +113,7 @@ _BEGINS = ("(", *ROOTS)
 _LONGEST_NUMBER = 300  # whole numbers with fewer digits always fit: floats end at 309
 _EQUALITY = "write x == y to compare"
 _PRODUCTS = "(a*b)*c or a*(b*c)"
+_PERCENT = re.compile(r"([0-9.]+)% +[\w(]")  # 5% x
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
 _TRANSPOSE = re.compile(
     r"(?<=[\w}])\^\s*\{?\s*(?:\\top|\\intercal|(?:\\(?:mathsf|mathrm)\s*\{?\s*)?T)\b"
@@ -122,14 +124,14 @@ _CONSTANT_BASES = words("e E pi π")
 _OPERATORS = {"mod": "%", "div": "//"}  # spellings of other languages
 # Words of Python that cannot be names between values, with what to write instead; "lambda" is not
 # among them, because physics needs it.
-_WORDS: dict[str, str | None] = {
-    **dict.fromkeys(words("""
+_WORDS: dict[str, str | None] = by_word({
+    """
         as assert async await break class continue def del except finally from global import nonlocal pass raise return try while with
         yield
-    """)),
+    """: None,
     "for": "write sum(x**2) for a sum over all entries",
-    **dict.fromkeys(("in", "is"), "write x == y to compare"),
-}  # fmt: skip
+    "in is": "write x == y to compare",
+})  # fmt: skip
 
 
 _Item = TypeVar("_Item")
@@ -215,15 +217,15 @@ def _waiting_power(waiting: _Waiting) -> int | None:
 
 
 def _makes_function(node: Node) -> bool:
-    """Tell whether a call of a constructor makes the callee.
+    """Tell whether a constructor makes the callee, or a derivative of a function is called.
 
-    Examples are ``nn.MSELoss()`` and ``MSELoss()``.
+    Examples are ``nn.MSELoss()`` and ``MSELoss()``, ``jax.grad(f)`` and ``grad(f)``.
     """
     if not isinstance(node, Call):
         return False
-    callee = node.callee
-    name = callee.name if isinstance(callee, (Name, Attribute)) else ""
-    return name[:1].isupper() and len(name) > 2
+    name = getattr(node.callee, "name", "")
+    derives = name in DERIVATIVES and not any(isinstance(part, Name) for part in node.arguments[1:])
+    return derives or (name[:1].isupper() and len(name) > 2)
 
 
 class _Parser:
@@ -332,6 +334,11 @@ class _Parser:
                 continue
             self.at += 1
             if power == TERM and token[1] != "*":
+                if found := _PERCENT.match(self.source.text, tokens[self.at - 2].start):
+                    after, number = self.next_text(), found[1]
+                    self.two_readings(
+                        *found.span(), f"{number}/100*{after}", f"{number} % {after}", "x/100*y or x % y"
+                    )  # fmt: skip
                 self.bracket.quotient = left, token
                 right = self.binary(PRODUCT)
                 self.bracket.quotient = None

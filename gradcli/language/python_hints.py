@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from gradcli.errors import ParseError, Source, Span, UnknownNameError
 from gradcli.language.parser import parse_tokens
 from gradcli.language.tokens import (
     END,
-    NAME,
     PYTHON_WORDS,
-    STRING,
     SYMBOL,
     Token,
     end_of,
+    next_token,
     outside,
     refuse_sign,
 )
 from gradcli.language.tree import Binding, Effect, Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOTS, TORCH
-from gradcli.texts import suggestion, words
+from gradcli.texts import by_word, suggestion, words
 
 # -- Statements as parts of a logical line: their tokens, and where they end ----------------------
 
@@ -92,25 +90,31 @@ class Part(NamedTuple):
             refuse_sign(self.source, self.tokens[at:stop])
         return parse_tokens(self.source, self.tokens, at, stop, values)
 
+    def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
+        """Refuse the statement in words about what it is."""
+        raise SaidError(message, span=span, source=self.source, help=help)
+
     def bind(self, name: Token, expression: Expression, **more: Any) -> Binding:
         """Return the binding of a name by the statement."""
         return Binding(self.source, self.span, name.text, name.span, expression, **more)
 
 
-def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
-    """Yield the places of the tokens that end statements.
+def statements_between(source: Source, tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the places of the first token of each statement, and of the token after it.
 
-    They are each semicolon outside of brackets, and the END.
+    A semicolon outside of brackets ends one, and the END.
     """
+    start = depth = 0
     if ";" in source.text:  # megabytes of text rarely have one
-        depth = 0
         for i, (kind, text, _) in enumerate(tokens):
             if kind == SYMBOL:
                 depth += (text in ("(", "[")) - (text in (")", "]"))
                 if text == ";" and depth <= 0:
-                    yield i
-                    depth = 0
-    yield len(tokens) - 1
+                    if i > start:
+                        yield start, i
+                    start, depth = i + 1, 0
+    if len(tokens) - 1 > start:
+        yield start, len(tokens) - 1
 
 
 _LEFT_OUT = "leave it out"
@@ -118,26 +122,20 @@ _DEFINITION = "write f(x) = x**2 for a function"
 _OPENING = PYTHON_WORDS - {
     "print"
 }  # words that begin statements of Python; _INSTEAD has what to write for most
-_INSTEAD = {
-    **dict.fromkeys(
-        ("for", "while", "break", "continue"), "write sum(x**2) for a sum over all entries"
+_INSTEAD = by_word({
+    "for while break continue": (
+        "write y = y + x**2 for each step, or sum(x**2) for a sum over all entries"
     ),
-    **dict.fromkeys(
-        ("if", "elif", "else"), "write y = where(x > 0, x, 0), or y = x if x > 0 else 0"
-    ),
-    **dict.fromkeys(
-        ("try", "except", "finally", "raise"), "write where(x > 0, log(x), 0) for what would fail"
-    ),
-    **dict.fromkeys(("def", "class", "async"), _DEFINITION),
+    "if elif else": "write y = where(x > 0, x, 0), or y = x if x > 0 else 0",
+    "try except finally raise": "write where(x > 0, log(x), 0) for what would fail",
+    "def class async": _DEFINITION,
     "with": "write detach(x) for what has no gradient",
     "yield": "write y = x**2 for all entries at once",
     "return": "write the value alone: y",
-}
+})  # fmt: skip
 _ALONE = words("return pass break continue yield try else")  # words that may stand alone
 _BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
-_WORD = re.compile(r"\s*([^\W\d]\w*)")
-_LAMBDA = re.compile(r"\b(lambda)\s+\w[\w\s,=*]{0,200}:")
 _STORE = re.compile(r"\s*[^\W\d][\w.]*(?:\[.*\]|\.\w+)\s*((?:[-+*/]|\*\*)?=)(?!=)", re.DOTALL)
 _BOUND = re.compile(
     r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ "
@@ -149,9 +147,19 @@ _BOUND = re.compile(
 # -- errors --------------------------------------------------------------------------------------
 
 
-def _opening(word: str) -> tuple[str, str]:
-    """Return what is said of a statement that begins with a word of Python's, and what to write."""
-    return f"the language has no '{word}' statement", _INSTEAD.get(word, _LEFT_OUT)
+_NO_STATEMENT = "the language has no '{}' statement"
+# What marks a text as Python that is not read, what is said of it, and what to write instead.
+_READ = r"(?!\s*(?:def\s+\w+\s*\([\w\s,]*\)\s*:\s*(?:#.*\s*)*return\b|\w+\s*=\s*lambda\s[\w\s,]*:))"
+_OUTSIDE = (
+    (
+        re.compile(rf"{_READ}[\s\S]*?\b(lambda)\s+\w[\w\s,=*]{{0,200}}:"),
+        "the language has no '{}'",
+        _DEFINITION,
+    ),
+    (re.compile(rf"{_READ}\s*({'|'.join(_OPENING)})\b"), _NO_STATEMENT, None),
+    (re.compile(r"\s*(@)\w"), "the language has no decorators", None),
+    (_STORE, "the language has no stores: a value stays as it is", "write x = x.at[0].set(1)"),
+)
 
 
 def explain_error(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
@@ -161,37 +169,25 @@ def explain_error(source: Source, start: int, stop: int, error: ParseError) -> P
     """
     if isinstance(error, SaidError):
         return error
-    text = source.text[start:stop]
-    first, help = _WORD.match(text), _DEFINITION
-    if found := _LAMBDA.search(text):
-        place = found.span(1)
-        message = "the language has no 'lambda'"
-    elif first is not None and first[1] in _OPENING:
-        place = first.span(1)
-        message, help = _opening(first[1])
-    elif found := _STORE.match(text):
-        place = found.span(1)
-        message = "the language has no stores: a value stays as it is"
-        help = "write x = x.at[0].set(1)"
-    else:
-        return error
-    span = Span(start + place[0], start + place[1])
-    return ParseError(message, span=span, source=source, help=help)
+    for pattern, message, help in _OUTSIDE:
+        if found := pattern.match(source.text, start, stop):
+            return ParseError(
+                message.format(found[1]), span=Span(*found.span(1)), source=source,
+                help=help or _INSTEAD.get(found[1], _LEFT_OUT),
+            )  # fmt: skip
+    return error
 
 
 def refuse_block(source: Source) -> Iterator[Statement | ParseError]:
     """Yield the refusal of a block of Python's statements, or of Python's printed output."""
     text = source.text
-    start = len(text) - len(text.lstrip())
-    end = max(len(text[:start]) + len(text[start:].partition("\n")[0]), start + 1)
+    first = text.lstrip()
+    start = len(text) - len(first)
     error = ParseError(
-        "a block is not read", span=Span(start, start + 1), source=source, help=_LEFT_OUT
-    )
-    if type(source).__name__ == "Output":
-        message = "a line without a prompt in a session is what Python printed"
-        yield ParseError(message, span=Span(start, end), source=source, help=_LEFT_OUT)
-    else:
-        yield explain_error(source, 0, len(text), error)
+        "a line without a prompt in a session is what Python printed",
+        span=Span(start, start + len(first.partition("\n")[0])), source=source, help=_LEFT_OUT,
+    )  # fmt: skip
+    yield error if isinstance(source, Output) else explain_error(source, 0, len(text), error)
     yield from lost_bindings(source, 0, text)
 
 
@@ -230,112 +226,100 @@ def names_changed(text: str) -> tuple[set[str], bool]:
 # -- statements that begin as Python's do --------------------------------------------------------
 
 
-def usable(part: Part) -> list[Token] | None:
-    """Return the tokens to read in place of a statement that begins as Python's do.
+# -- Values that are printed: each is a query of its own, and text between them is no result
+#
+#     printed = "print" "(" printable { "," printable } [ "," ] ")"
+#     printable = expression | STRING | "f" STRING | ( "sep" | "end" | "file" | "flush" ) "=" expression
 
-    There are none if the statement changes nothing. None means a statement like any other. Raises
-    ParseError for statements outside of the language.
-    """
-    after = part.token(1)
-    if after.text == ".":
-        return _of_a_value(part)
-    if after.text == ":":
-        return _without_annotation(part)
-    if part.token(0).text == "print":
-        return _argument_of_print(part)
-    _refuse_first_word(part)
-    return None
+
+_TEXT = r'(?:"[^"\n]*"|\'[^\'\n]*\')'
+_NO_RESULT = re.compile(rf"(?:{_TEXT}\s*)*|(?:sep|end|file|flush)\s*=[^=].*", re.DOTALL)
+_FORMATTED = re.compile(rf"[fF]{_TEXT}")
+_OPENED = re.compile(r"(?<!\{)\{(?!\{)\s*")
+_FORMAT = re.compile(r"(?:=\s*)?(?:![ars])?[:}]")  # what follows a value in braces
+
+
+def values_to_print(part: Part) -> list[Part] | None:
+    """Return the values that ``print(...)`` has; None for any other statement."""
+    last = part.stop - part.start - 1
+    if part.token(1).text != "(" or part.closing(1) != last:
+        return None
+    if last == 2:
+        part.fail("there is nothing to print", part.token(0).span, _LEFT_OUT)
+    begin, found = 2, list[Part]()
+    for end in (*part.places(",", 2, last), last):
+        text = part.text(begin, end)
+        if _FORMATTED.fullmatch(text):
+            found += _in_text(part.source, part.token(begin + 1))
+        elif not _NO_RESULT.fullmatch(text):
+            found.append(part.cut(Span(part.token(begin).start, end_of(part.token(end - 1)))))
+        begin = end + 1
+    return found
+
+
+def _in_text(source: Source, text: Token) -> Iterator[Part]:
+    """Yield the values in a formatted text, ``f"x = {x:.3f}"``."""
+    for opened in _OPENED.finditer(source.text, text.start, end_of(text)):
+        begin = at = opened.end()
+        tokens = []
+        while not _FORMAT.match(source.text, at):
+            token, at = next_token(source, at)
+            tokens.append(token)
+        yield Part(source, [*tokens, Token(END, "", at)], 0, len(tokens), Span(begin, at))
 
 
 # Effects of training scripts: a gradient is required or cleared, or random numbers are seeded.
-_EFFECTS = {
-    "requires": r"(\w+)\.requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)",
-    "clears": r"(\w+)\.(?:zero_grad\((?:set_to_none=\w+)?\)|grad(?:(?:\.data)?\.zero_\(\)| ?= ?None))",
-    TORCH: r"torch(?:\.random)?\.manual_seed\((\d+)\)",
-    NUMPY: r"(?:np|numpy)\.random\.seed\((\d+)\)",
-}
+_EFFECTS = re.compile(
+    r"(?P<requires>\w+)\.(?:requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)|retain_grad\(\))"
+    r"|(?P<clears>\w+)\.(?:zero_grad\((?:set_to_none=\w+)?\)|grad(?:(?:\.data)?\.zero_\(\)| ?= ?None))"
+    rf"|torch(?:\.random)?\.manual_seed\((?P<{TORCH}>\d+)\)|(?:np|numpy)\.random\.seed\((?P<{NUMPY}>\d+)\)"
+)
 
 
 def effect(part: Part) -> Effect | None:
     """Return a statement that is an effect of a training script; None for others."""
-    text = part.source.text[part.span.start : part.span.end]
-    found = {kind: re.fullmatch(pattern, text) for kind, pattern in _EFFECTS.items()}
-    for kind, match in found.items():
-        if match is not None:
-            return Effect(part.source, part.span, kind, match[1])
-    return None
+    found = _EFFECTS.fullmatch(part.source.text, *part.span)
+    kind = (found and found.lastgroup) or ""
+    return Effect(part.source, part.span, kind, found[kind]) if found else None
 
 
-def _refusal(part: Part, message: str, help: str, place: int) -> SaidError:
-    return SaidError(message, span=part.token(place).span, source=part.source, help=help)
+_METHODS = {
+    "step": (
+        "'step' changes values in place: a value stays as it is",
+        "leave it out: the gradients stand before it",
+    ),
+    "requires_grad_": (
+        "'requires_grad_' changes a value in place: a value stays as it is",
+        "write {0} = detach({0})",
+    ),
+    "sort": (
+        "{0}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy",
+        "write sort({0})",
+    ),
+}
 
 
-def _of_a_value(part: Part) -> list[Token] | None:
-    """Skip ``x.retain_grad()``, and refuse ``optimizer.step()`` and ``x.sort()``.
+def refuse_method(part: Part) -> None:
+    """Refuse ``optimizer.step()`` and ``x.sort()``.
 
     ``x.sort()`` is a sorted copy in one library and a store in the other.
     """
     name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
-    rest = part.source.text[part.token(3).start : part.span.end] if count > 3 else ""
-    inner = rest[1:-1].strip()
-    if name in ROOTS:
-        return None
-    if rest[:1] != "(" or part.closing(3) != count - 1:
-        return None
-    if method == "retain_grad" and not inner:
-        return []
-    if method == "step" and not inner:
-        message = "'step' changes values in place: a value stays as it is"
-        raise _refusal(part, message, "leave it out: the gradients stand before it", 2)
-    if method == "requires_grad_":
-        message = "'requires_grad_' changes a value in place: a value stays as it is"
-        raise _refusal(part, message, f"write {name} = detach({name})", 2)
-    if method == "sort" and (not inner or part.token(5).text == "="):
-        message = f"{name}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy"
-        raise _refusal(part, message, f"write sort({name})", 2)
-    return None
+    alone = part.token(4).text == ")" or part.token(5).text == "=" or method == "requires_grad_"
+    if method in _METHODS and alone and name not in ROOTS and part.closing(3) == count - 1:
+        message, help = _METHODS[method]
+        part.fail(message.format(name), part.token(2).span, help.format(name))
 
 
-def _without_annotation(part: Part) -> list[Token] | None:
-    """``x: float = 2.0`` without its type."""
-    tokens = part.tokens[part.start : part.stop]
-    equals = next(iter(part.places("=")), 0)
-    of_type = [
-        token.kind in (NAME, STRING) or token.text in (".", "[", "]", ",", "...")
-        for token in tokens[2:equals]
-    ]
-    return (
-        [tokens[0], *tokens[equals:], Token(END, "", part.span.end)]
-        if of_type and all(of_type)
-        else None
-    )
-
-
-def _argument_of_print(part: Part) -> list[Token] | None:
-    """``print(y)`` is y."""
-    last = part.stop - part.start - 1
-    if part.token(1).text != "(" or part.closing(1) != last:
-        return None
-    if part.token(2).text == ")":
-        raise _refusal(part, "there is nothing to print", _LEFT_OUT, 0)
-    if part.places(",", 2, last) or part.places("=", 2, last):
-        raise _refusal(part, "print takes one value here", "write print(y) for each", 0)
-    return [
-        *part.tokens[part.start + 2 : part.stop - 1],
-        Token(END, "", end_of(part.token(last - 1))),
-    ]
-
-
-def _refuse_first_word(part: Part) -> None:
+def refuse_first_word(part: Part) -> None:
     """Raise for a statement whose first word is Python's, unless it is a name like any other."""
     first, after = part.token(0), part.token(1)
-    word, text = first.text, after.text if after.kind == SYMBOL else ""
+    word, text = first.text, after.text
     called = text == "(" and after.start == first.start + len(word)
     if called or text in _OPERATORS or (text in ("-", "[", "(") and word not in _BEFORE_BRACKETS):
         return
     if after.kind != END or word in _ALONE:
-        words = _opening(word)
-        raise ParseError(words[0], span=first.span, source=part.source, help=words[1])
+        raise ParseError(_NO_STATEMENT.format(word), span=first.span, source=part.source)
 
 
 # -- Import lines: the names and aliases that they take from the known libraries, and nothing else
@@ -347,10 +331,10 @@ def _refuse_first_word(part: Part) -> None:
 #     names  = NAME [ "as" NAME ] { "," NAME [ "as" NAME ] }
 
 
-_OF_PYTHON = frozenset({"__future__"})  # modules that matter to Python only
 _HELP = "leave it out; write import numpy as np, import torch, from scipy import special"
 
 
+_IMPORTS = "write import torch, or from torch import nn"
 _ITEM = r"(?:\*|[^\W\d][\w.]*)(?:\s+as\s+[^\W\d]\w*)?"
 _IMPORT = re.compile(
     rf"(?:^|;)[ \t]*(?:from\s+([\w.]+)\s+)?import\b\s*\(?\s*({_ITEM}(?:\s*,\s*{_ITEM})*)\s*,?\s*\)?",
@@ -366,10 +350,10 @@ def import_line(part: Part) -> Import:
     Raises ParseError.
     """
     if part.token(1).text == ".":
-        raise _import_refusal(part, "there are no modules beside this text", part.token(1).span)
+        part.fail("there are no modules beside this text", part.token(1).span, _IMPORTS)
     text = _UNREAD.sub(_blanks, part.source.text[slice(*part.span)])
     if _IMPORT.fullmatch(text) is None:
-        raise _import_refusal(part, "this import is not read", part.span)
+        part.fail("this import is not read", part.span, _IMPORTS)
     return Import(part.source, part.span, [*_imported_names(text, part.span.start)])
 
 
@@ -385,22 +369,13 @@ def _imported_names(text: str, begin: int = 0) -> Iterator[Imported]:
                 yield Imported(name, None, alias or name.partition(".")[0], span, bool(alias))
 
 
-def _import_refusal(part: Part, message: str, span: Span) -> SaidError:
-    return SaidError(
-        message, span=span, source=part.source, help="write import torch, or from torch import nn"
-    )
-
-
-def is_of_python(path: str) -> bool:
-    """Return whether a module is one that says something to Python alone."""
-    return path.partition(".")[0] in _OF_PYTHON
-
-
 def unknown_module(path: str) -> UnknownNameError:
     """Return the error of a module that belongs to no known library."""
     close = suggestion(path, sorted(MODULES), cutoff=0.8)
-    said = f"the module '{path}' is not known here"
-    return UnknownNameError(said, help=f"did you mean '{close}'?" if close else _HELP)
+    return UnknownNameError(
+        f"the module '{path}' is not known here",
+        help=f"did you mean '{close}'?" if close else _HELP,
+    )
 
 
 def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
@@ -440,71 +415,20 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
 # Asked from the first line on that begins with a prompt or ends as the head of a block does.
 
 
-def _definition(found: re.Match[str]) -> str:
-    """Return the head of a definition, up to where its expression begins."""
-    return f"{found[1]}({found[2]}) =".rjust(len(found[0]))
-
-
-def _autograd(found: re.Match[str]) -> str:
-    """``torch.autograd.grad(y, [x, z])``: a tuple of derivatives."""
-    parts = [f"grad({found[1]}, {x.strip()}), " for x in found[2].strip(", \t\r\n").split(",")]
-    return f"({''.join(parts)})"
-
-
-_REWRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"\A\s*def\s+(\w+)\s*\(([\w\s,]*)\)\s*:\s*return\b"), _definition),
-    (re.compile(r"\A\s*(\w+)\s*=\s*lambda\s+(\w[\w\s,]*):"), _definition),
-    (re.compile(r"\b(?:jax\.)?grad\(\s*(\w+)\s*\)(?=\()"), r"\1'"),
-    (
-        re.compile(r"\b(?:jax\.)?value_and_grad\(\s*(\w+)\s*\)(\(\s*\w+\s*\))"),
-        r"\1\2, \1'\2",
-    ),
-    (
-        re.compile(
-            r"\btorch\.autograd\.grad\(\s*(\w+)\s*,(?:\s*[\[(])?([\w\s,]+)(?:[\])]\s*)?"
-            r"(?:,\s*(?:create|retain)_graph\s*=\s*True\s*)*\)"
-        ),
-        _autograd,
-    ),
-    (
-        re.compile(r"\Aprint\(([\w.]+(?:\s*,\s*[\w.]+)+)\)"),
-        lambda found: found[1].replace(",", ";"),
-    ),
-    (
-        re.compile(r"\b((?:np|numpy)\.random\.)normal\((?:0,\s*1,\s*|(?=size\b))"),
-        r"\1standard_normal(",
-    ),
-    (re.compile(r"\b((?:np|numpy)\.random\.)uniform\((?:0,\s*1,\s*|(?=size\b))"), r"\1random("),
-)
-
-
-def rewrite(text: str) -> str:
-    """Rewrite pasted Python as the language has it.
-
-    This is for functions of one line, derivatives of libraries, printed values and NumPy's draws.
-    """
-    if any(word in text for word in ("def ", "lambda ", "grad(", "print(", "random.")):
-        for pattern, written in _REWRITTEN:
-            text = pattern.sub(written, text)
-    return text
-
-
-_PROMPT = re.compile(r"(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n|\Z)))")
+_RETURNS = re.compile(r"\s*def\b[^:;]*:\s*(?:#.*\s*)*return\b")  # a definition of one expression
+_PROMPT = re.compile(r"\A(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n|\Z)))")
 _MORE = re.compile(r"^(?:\.\.\.(?:[ \t]|(?=\r?$))|[ \t]*\.\.\.:(?:[ \t]|(?=\r?$)))", re.MULTILINE)
-_HEADERS = words(
-    "for while if elif else with try except finally class def async"
-)  # words that a block follows
-_HEADER = re.compile(rf"[ \t]*(?:{'|'.join(_HEADERS)})\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
+_HEADER = re.compile(
+    r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL
+)  # fmt: skip
 _JOINED = re.compile(r"[ \t]*(?:elif|else|except|finally)\b")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?\r?\n?\Z")
 
 
-@dataclass(frozen=True)
 class Output(Source):
     """Text that Python printed in a session that is pasted."""
 
 
-@dataclass(frozen=True)
 class Block(Source):
     """A statement of Python with the lines that belong to it."""
 
@@ -524,11 +448,9 @@ def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Sourc
     first = depth = 0
     for number, line in lines:
         text, printed = line, False
-        if _PROMPT.match(line):
+        if _PROMPT.match(line) or (prompted and _MORE.match(line)):
             prompted = True
-            text = _without_prompts(_PROMPT.sub(_blanks, line, count=1))
-        elif prompted and _MORE.match(line):
-            text = _without_prompts(line)
+            text = _MORE.sub(_blanks, _PROMPT.sub(_blanks, line))
         else:
             printed = (prompted or line.startswith("Out[")) and not _BLANK.match(line)
         if block:
@@ -546,7 +468,7 @@ def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Sourc
         elif is_head(text):
             block, first, depth = [text], number, _depth(text)
         elif text.strip():
-            yield Source(rewrite(text), name, number)
+            yield Source(text, name, number)
     if block:
         yield _block(block, name, first)
 
@@ -554,12 +476,7 @@ def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Sourc
 def _block(lines: list[str], name: str | None, first: int) -> Source:
     """Return a block as it stands, or the definition that it is."""
     text = "".join(lines)
-    read = rewrite(text)
-    return Block(text, name, first) if read == text else Source(read, name, first)
-
-
-def _without_prompts(text: str) -> str:
-    return _MORE.sub(_blanks, text)
+    return (Source if _RETURNS.match(text) else Block)(text, name, first)
 
 
 def _blanks(found: re.Match[str]) -> str:

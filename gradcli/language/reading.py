@@ -18,7 +18,7 @@ from gradcli.language.calls import exists, is_function, missing_value, suggest_n
 from gradcli.language.coercion import Coercion
 from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
-from gradcli.language.python_hints import is_of_python, unknown_module, unknown_name
+from gradcli.language.python_hints import unknown_module, unknown_name
 from gradcli.language.scope import Builder, Scope
 from gradcli.language.tree import (
     Assertion,
@@ -53,6 +53,7 @@ from gradcli.ops.calling.prefixes import (
     MODULES,
     NUMPY,
     ROOTS,
+    SAME,
     TORCH,
     has,
     library_of,
@@ -232,6 +233,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
 
     Raises UnknownNameError.
     """
+    base = SAME.get(base, base)
     path = f"{base}.{name}"
     if path in MODULES or calls.class_at(path) is not None:
         return Module(path)
@@ -383,11 +385,8 @@ class Reading(Coercion):
 
         SciPy's goes over all entries, that of networks along the last axis.
         """
-        if (
-            len(arguments) != 1
-            or {"axis", "dim"} & dict(node.keywords).keys()
-            or not meanings.stated_parameter(name)
-        ):
+        parameter = meanings.stated_parameter(name)
+        if len(arguments) != 1 or {"axis", "dim"} & dict(node.keywords).keys() or not parameter:
             return
         axes = self.value(arguments[0]).ndim
         if axes > 1:
@@ -395,7 +394,6 @@ class Reading(Coercion):
             text = frame.text_of(
                 callee.base if isinstance(callee, Attribute) else node.arguments[0]
             )
-            parameter = meanings.stated_parameter(name)
             raise AmbiguousError(
                 f"'{name}()' of an array of {axes} axes has two readings: over all entries, and "
                 "along the last axis",
@@ -510,7 +508,7 @@ class Reading(Coercion):
             raise wrong
 
     def _take(self, item: Imported) -> None:
-        if is_of_python(item.path):
+        if item.path == "__future__":  # matters to Python only
             return
         if item.path not in MODULES:
             raise unknown_module(item.path)

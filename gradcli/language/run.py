@@ -27,7 +27,7 @@ from gradcli.language.calls import is_object, is_several
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
-from gradcli.language.python_hints import is_head, names_changed, pieces, rewrite
+from gradcli.language.python_hints import is_head, names_changed, pieces
 from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import (
     NO_RANGES,
@@ -347,7 +347,7 @@ def sources(
             )
             return
         if text.strip():
-            yield Source(rewrite(text), name, first)
+            yield Source(text, name, first)
 
 
 def statements(
@@ -364,6 +364,7 @@ def statements(
 # -- Programs
 
 
+_IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
 _REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding, asks for the name's gradient
 
 
@@ -491,6 +492,16 @@ class Program:
                 with quantify(self.scope, self._ends(statement)) as ranges:
                     return self._lower_assert(statement, ranges)
             case Binding() | DataBinding():
+                name, scope = statement.name, self.scope
+                if (
+                    name in scope.requiring
+                    and scope.names.get(name) is scope.leaves.get(name)
+                    and _IN_PLACE.match(statement.text)
+                ):
+                    raise ArgumentError(
+                        "a leaf that requires a gradient is changed in place",
+                        help=f"write {name} = {name} + 1 for a new value",
+                    ).at(statement.span, statement.source)
                 self.bindings.bind(statement)
                 if _REQUIRES.search(statement.text):
                     self.scope.requiring.add(statement.name)

@@ -26,6 +26,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.facts import Fixed
 from gradcli.ops.text import Expansion, expand_call
+from gradcli.texts import by_word
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins
@@ -103,6 +104,7 @@ class Scope:
         self.requiring: set[str] = set()  # names whose gradients a script asks for
         # what backward() was called on; None where that was refused
         self.passed_back: list[Expr | None] = []
+        self.freed: set[Expr] = set()  # named values whose graph a backward() has freed
         self.cleared: dict[str, int] = {}  # how many of passed_back a name's gradient leaves out
         self.seeded: dict[str, Any] = {}  # random generators of libraries that a script has seeded
         self.serial = 0
@@ -127,8 +129,26 @@ class Scope:
         else:
             self.seeded[kind] = np.random.RandomState(int(of))
 
-    def pass_back(self, y: Expr) -> Expr:
-        """Let names have gradients of a number."""
+    def pass_back(self, y: Expr, retained: bool) -> Expr:
+        """Let names have gradients of a number.
+
+        As in PyTorch, that frees what the operations after names that require a gradient have
+        saved, unless it is retained. Raises ArgumentError where that is freed already.
+        """
+        saved: dict[Expr, bool] = {}
+        for node in reachable([y]):
+            inner = [saved[part] for part in node.given_operands if part in saved]
+            if node.is_leaf and node.payload.name in self.requiring:
+                saved[node] = False
+            elif inner and node.op and node.op is not structure.detach:
+                saved[node] = any(inner) or bool(node.op.saves)
+        named = {node for node in saved if saved[node] and node.op is structure.alias}
+        if named & self.freed:
+            raise ArgumentError(
+                "trying to backward through the graph a second time: the first backward() freed it",
+                help="write y.backward(retain_graph=True) the first time",
+            )
+        self.freed |= set() if retained else named
         self.passed_back.append(y)
         return y
 
@@ -176,17 +196,11 @@ class Scope:
 
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
-        return (
-            name in self.names
-            or name in self.outside
-            or name in self.functions
-            or name in self.dialect.seen.roots
-            or name in self.leaves
-            or name in self.objects
-            or name in self.imported
-            or name in self.failed
-            or name in self.lost
-        )
+        tables = (
+            self.names, self.outside, self.functions, self.dialect.seen.roots, self.leaves,
+            self.objects, self.imported, self.failed, self.lost,
+        )  # fmt: skip
+        return any(name in table for table in tables)
 
     def subject(self, name: str) -> Expr | None:
         """Return the meaning of a name in results and in claims about them.
@@ -421,6 +435,7 @@ class Range(Fixed):
     stop: Any
     step: Any
     span: Span | None = None  # where it stands between brackets
+    words = "a slice"
 
 
 def run_body(
@@ -480,4 +495,4 @@ class Routine(Thing):
 
 def routines(table: Mapping[str, tuple[str, Callable[..., Any]]]) -> dict[str, Routine]:
     """Return a table of routines by their names."""
-    return {name: Routine(name, parameters, body) for name, (parameters, body) in table.items()}
+    return {name: Routine(name, *given) for name, given in by_word(table).items()}

@@ -28,14 +28,15 @@ from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import (
     Part,
-    SaidError,
     effect,
-    ends,
     explain_error,
     import_line,
     lost_bindings,
     refuse_block,
-    usable,
+    refuse_first_word,
+    refuse_method,
+    statements_between,
+    values_to_print,
 )
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Builder, Scope
@@ -115,19 +116,17 @@ def several(part: Part) -> Several:
         stop = commas.pop()
     if not commas:
         if begin >= stop:
-            raise SaidError(
-                "expected a value after '='", span=part.token(equals).span, source=part.source
-            )
+            part.fail("expected a value after '='", part.token(equals).span)
         whole = part.expression(begin, end=stop)
         bindings = [part.bind(name, whole, part=place) for place, name in enumerate(targets)]
         return Several(part.source, part.span, bindings, shared=True)
     names, values = len(targets), len(commas) + 1
     if names != values:
-        raise SaidError(
-            f"{names} name{'s' * (names > 1)} for {values} value{'s' * (values > 1)}", source=part.source,
-            span=Span(part.token(0).start, part.token(equals).start), help="give each value a "
-            "name; _ for one that is not needed",
-        )  # fmt: skip
+        part.fail(
+            f"{names} name{'s' * (names > 1)} for {values} value{'s' * (values > 1)}",
+            Span(part.token(0).start, part.token(equals).start),
+            "give each value a name; _ for one that is not needed",
+        )
     bindings = []
     for target, end in zip(targets, [*commas, stop], strict=True):
         bindings.append(part.bind(target, part.expression(begin, end=end)))
@@ -141,7 +140,7 @@ def _targets(part: Part, equals: int) -> list[Token]:
     for place, token in enumerate(written or [part.token(0)]):
         if token.text != "," if place % 2 else token.kind != NAME or token.text in RESERVED:
             message = "only names with commas between them can stand before this '='"
-            raise SaidError(message, span=token.span, source=part.source, help="write a, b = x, y")
+            part.fail(message, token.span, "write a, b = x, y")
     return written[::2]
 
 
@@ -209,11 +208,7 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | Gradcli
 
 
 def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
-    if (
-        "#" in source.text
-        and "dialect" in source.text
-        and (error := unknown_dialect(source)) is not None
-    ):
+    if "dialect" in source.text and (error := unknown_dialect(source)) is not None:
         yield error
     if len(source.text) > limit:
         yield LimitError(
@@ -227,25 +222,25 @@ def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     try:
         tokens = tokens_of(source)
     except ParseError as error:
-        yield error if source.latex else explain_error(source, 0, len(source.text), error)
+        yield from _refusal(source, 0, len(source.text), error)
         return
-    start = 0
-    for stop in ends(source, tokens):
-        if stop > start:
-            try:
-                found = statement(source, tokens, start, stop)
-                if found is not None:
-                    yield found
-            except ParseError as error:
-                begin, last = tokens[start].start, tokens[stop - 1]
-                end = last.start + len(last.text)
-                yield (
-                    without_bad_help(error)
-                    if isinstance(error, AmbiguousError)
-                    else explain_error(source, begin, end, error)
-                )
-                yield from lost_bindings(source, begin, source.text[begin:end])
-        start = stop + 1
+    for start, stop in statements_between(source, tokens):
+        try:
+            yield from statements_at(source, tokens, start, stop)
+        except ParseError as error:
+            yield from _refusal(source, tokens[start].start, end_of(tokens[stop - 1]), error)
+
+
+def _refusal(
+    source: Source, begin: int, end: int, error: ParseError
+) -> Iterator[Statement | GradcliError]:
+    """Yield what takes the place of a text that cannot be read."""
+    yield (
+        without_bad_help(error)
+        if isinstance(error, AmbiguousError)
+        else explain_error(source, begin, end, error)
+    )
+    yield from lost_bindings(source, begin, source.text[begin:end])
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
@@ -268,16 +263,13 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 def statements_of(text: str) -> list[Statement] | None:
     """Return the statements in a text, or None if it cannot be read."""
-    source, start, found = Source(text), 0, []
+    source = Source(text)
     try:
         tokens = tokens_of(source)
-        for stop in ends(source, tokens):
-            if stop > start and (made := statement(source, tokens, start, stop)) is not None:
-                found.append(made)
-            start = stop + 1
+        parts = statements_between(source, tokens)
+        return [each for part in parts for each in statements_at(source, tokens, *part)]
     except (ParseError, IndexError):
         return None
-    return found
 
 
 # -- Texts that helps offer to write: each is tried before it is shown, so that no help leads to the
@@ -292,20 +284,7 @@ _AROUND = re.compile(
     r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$| (for|of) the [a-z ]*$|; (?!\w+\().*$|  "
     r"#.*$|: (functions|'\w+' is) .*$"
 )
-_NO_TEXT = (
-    "with ",
-    "power",
-    "exclusive",
-    "a comma",
-    "list ",
-    "give ",
-    "each",
-    "*",
-    "# ",
-    "the ",
-    "@",
-    "it with ",
-)
+_NO_TEXT = re.compile(r"with |power|exclusive|a comma|list |give |each|\*|# |the |@|it with ")
 
 
 def offers(help: str) -> list[str]:
@@ -323,7 +302,7 @@ def offers(help: str) -> list[str]:
             parts.append(text[start:place])
             start = place + len(", " if char == "," else " or ")
     shown = (_AROUND.sub("", part) for part in [*parts, text[start:]])
-    return [part for part in shown if part and not part.startswith(_NO_TEXT)]
+    return [part for part in shown if part and not _NO_TEXT.match(part)]
 
 
 def without_bad_help(error: GradcliError, scope: Scope | None = None) -> GradcliError:
@@ -376,14 +355,22 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
         raise without_bad_help(error) from None
 
 
-def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
+def statements_at(source: Source, tokens: list[Token], start: int, stop: int) -> list[Statement]:
+    """Parse a statement; what is printed is a query for each value."""
+    if tokens[start].text == "print":
+        part = Part(source, tokens, start, stop, Span(tokens[start].start, tokens[stop].start))
+        if (values := values_to_print(part)) is not None:
+            return [query(value) for value in values]
+    return [statement(source, tokens, start, stop)]
+
+
+def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
     """Parse a statement; its first two tokens tell its kind.
 
     The rule is ``statement = constant | data | binding | augmented | assertion | definition |
-    query``. None is returned for a statement of Python that changes nothing here.
+    query``.
     """
-    last = tokens[stop - 1]
-    span = Span(tokens[start].start, end_of(last))
+    span = Span(tokens[start].start, end_of(tokens[stop - 1]))
     if source.latex:  # LaTeX is longer than the tokens that stand for it
         begin, end = end_of(tokens[start - 1]) if start else 0, tokens[stop].start
         text = source.text[begin:end]
@@ -394,23 +381,29 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
         has_equals = first.text in ("(", "[", "*") and source.text.find("=", *part.span) >= 0
         return several(part) if has_equals and binds_several(part) else query(part)
-    if first.text in ("import", "from") and (
-        kind == NAME or (text == "." and first.text == "from")
-    ):
+    if first.text in ("import", "from") and (kind == NAME or text == "."):
         return import_line(part)
-    if kind == SYMBOL and text == "," and equals_of(part):
+    if text == "," and equals_of(part):
         return several(part)
-    if text == "." and (found := effect(part)) is not None:
-        return found
-    if first.text in PYTHON_WORDS or (kind == SYMBOL and text in (":", ".")):
-        others = usable(part)
-        if others is not None:
-            return statement(source, others, 0, len(others) - 1) if others else None
+    if (
+        first.text == "def"
+        or part.token(2).text == "lambda"
+        or (text == "(" and part.token(3).text in (",", ")"))  # or a call of names
+    ) and (made := definition(part)) is not None:
+        return made
+    if text == ".":
+        if (found := effect(part)) is not None:
+            return found
+        refuse_method(part)
+    elif text == ":" and _TYPE.fullmatch(part.text(2, equals := equals_of(part))):
+        return binding(part, 0, equals)
+    elif first.text in PYTHON_WORDS:
+        refuse_first_word(part)
     if first.text == "const" and kind == NAME:
         return binding(part, 1)
-    if kind == SYMBOL and text == "=":
+    if text == "=":
         return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
-    if kind == SYMBOL and text in _AUGMENTED:
+    if text in _AUGMENTED:
         return augmented_assignment(part)
     if (
         first.text == "assert"
@@ -418,15 +411,6 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS))
     ):
         return _Claims(part).assertion()
-    if text == "(" and part.token(3).text in (",", ")"):  # a definition, or a call of names
-        equals = part.closing(1) + 1
-        names = tokens[start + 2 : start + equals - 1]
-        listed = len(names) % 2 and all(
-            token.text == "," if place % 2 else token.kind == NAME
-            for place, token in enumerate(names)
-        )
-        if listed and part.token(equals).text == "=":
-            return definition(part, names[::2], equals)
     return query(part)
 
 
@@ -468,22 +452,22 @@ def data(part: Part) -> DataBinding:
     return DataBinding(part.source, part.span, name.text, name.span, reference, deviation, percent)
 
 
-def binding(part: Part, place: int = 0) -> Binding:
+_TYPE = re.compile(r"[\w\s.\[\],\"']+")
+
+
+def binding(part: Part, place: int = 0, equals: int = 0) -> Binding:
     """Parse a binding or a constant.
 
-    binding = NAME "=" expression [ ( "±" | "+/-" ) expression ]
+    binding = NAME [ ":" type ] "=" expression [ ( "±" | "+/-" ) expression ]
     constant = "const" NAME "=" expression
     """
-    name, begin, const = part.token(place), place + 2, place > 0
-    if part.token(place + 1).text != "=":
-        raise ParseError(
-            "'const' needs a name, '=' and a value",
-            span=name.span,
-            source=part.source,
-            help="write: const c = 2",
-        )
-    measured = has_sign(part.source.text) and not const
-    sign = sign_in(part.tokens, part.start + begin, part.stop) if measured else None
+    name, const = part.token(place), place > 0
+    begin = (equals or place + 1) + 1
+    if part.token(begin - 1).text != "=":
+        part.fail("'const' needs a name, '=' and a value", name.span, "write: const c = 2")
+    sign = None
+    if has_sign(part.source.text) and not const:
+        sign = sign_in(part.tokens, part.start + begin, part.stop)
     if sign is None:
         refuse_measured(part.source, part.tokens, part.start + begin, part.stop)
         return part.bind(name, part.expression(begin), const=const)
@@ -520,14 +504,28 @@ def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
     return made
 
 
-def definition(part: Part, names: list[Token], equals: int) -> Definition:
-    """Parse ``definition = NAME "(" NAME { "," NAME } ")" "=" expression``."""
-    name, parameters = part.token(0), [token.text for token in names]
+_NAMES = r"([^\W\d]\w*(?: , [^\W\d]\w*)*)"
+_DEFINITION = re.compile(
+    rf"(def )?\w+ \( {_NAMES} \) (?(1): return|=) |\w+ = lambda {_NAMES} : "
+)  # for texts of tokens, joined by blanks
+
+
+def definition(part: Part) -> Definition | None:
+    """Parse the definition of a function; None is returned for any other statement.
+
+    definition = NAME "(" names ")" "=" expression | "def" NAME "(" names ")" ":" "return" expression
+               | NAME "=" "lambda" names ":" expression
+    names      = NAME { "," NAME }
+    """
+    texts = [token.text for token in part.tokens[part.start : part.stop]]
+    found = _DEFINITION.match(" ".join(texts))
+    if found is None:
+        return None
+    name, parameters = part.token(found[1] is not None), (found[2] or found[3]).split(" , ")
     if len(set(parameters)) < len(parameters):
-        raise ParseError("a parameter is named twice", span=name.span, source=part.source)
-    return Definition(
-        part.source, part.span, name.text, name.span, parameters, part.expression(equals + 1)
-    )
+        part.fail("a parameter is named twice", name.span)
+    body = part.expression(found[0].count(" "))
+    return Definition(part.source, part.span, name.text, name.span, parameters, body)
 
 
 # -- Asserts: claims joined by ``and``, each a comparison. The claims are read as one expression,
@@ -633,7 +631,7 @@ class _Claims:
                 or name.text in found
             ):
                 message = "a range is a name of its own and two ends"
-                raise SaidError(message, span=span, source=part.source, help=_RANGE)
+                part.fail(message, span, _RANGE)
             ends = part.expression(at + 2, end=dots[0]), part.expression(dots[0] + 1, end=end)
             found[name.text] = Quantified(name.text, *ends, span)
         return tuple(found.values())

@@ -12,7 +12,7 @@ from gradcli.errors import AmbiguousError, ParseError, Source, Span
 from gradcli.ops.calling.textbook import NOT_COMPUTED
 from gradcli.texts import FRACTIONS as FRACTION_SIGNS
 from gradcli.texts import NAME as NAME_PATTERN
-from gradcli.texts import words
+from gradcli.texts import by_word, words
 
 # The groups of _TOKEN, from 1 on.
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)
@@ -37,10 +37,10 @@ class Token(NamedTuple):
 _token = tuple.__new__  # makes a named tuple in half the time of its own constructor
 
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_SPELLINGS = {
-    "^": "**", "×": "*", "·": "*", "⋅": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-",
-    "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°", "±": "±",
-}  # fmt: skip
+_SPELLINGS = by_word({
+    "^": "**", "× · ⋅ ∙ ∗": "*", "÷ ∕ ⁄": "/", "− –": "-", "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°",
+    "±": "±",
+})  # fmt: skip
 
 FRACTIONS = {char: unicodedata.numeric(char) for char in FRACTION_SIGNS}
 
@@ -54,7 +54,7 @@ _TOKEN = re.compile(
      ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;|&~]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.\.|\.(?![0-9]))                        # SYMBOL
     |({_NUMBER}[{FRACTION_SIGNS}]?|[{FRACTION_SIGNS}])                                                # NUMBER
     |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|{NAME_PATTERN})      # NAME
-    |((?<=[\w⁰¹²³⁴-⁹'′’″])['′’″]+)                                                                # PRIME
+    |((?<=[\w⁰¹²³⁴-⁹'′’″])(?!'[^'\n{{]*\{{)['′’″]+)                                              # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT
     |([{re.escape("".join(_SPELLINGS))}])                                                   # another spelling
@@ -69,18 +69,16 @@ WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
 ROOTS = ("√", "∛")  # signs of roots, which stand before the radicand
 STARTS_NUMBER = frozenset("0123456789.")
 
-_HELP = {
+_HELP = by_word({
     "∜": "write x**(1/4)",
     "!": "write x != y for 'not equal', not x for a condition, factorial(n) for a factorial",
     "∞": "write inf",
     "ⁿ": "write x^n",
     "∫": NOT_COMPUTED["int"],
-    "{": "write [1, 2] for an array, (x + 1) to group",
-    "}": "write [1, 2] for an array, (x + 1) to group",
-    "'": "a string needs both quotes",
-    '"': "a string needs both quotes",
+    "{ }": "write [1, 2] for an array, (x + 1) to group",
+    "' \"": "a string needs both quotes",
     "$": "names consist of letters, digits and _",
-}
+})  # fmt: skip
 
 
 def tokenize(source: Source) -> list[Token]:
@@ -110,8 +108,8 @@ def next_token(source: Source, start: int) -> tuple[Token, int]:
     Raises ParseError for a bad character.
     """
     match = _TOKEN.match(source.text, start)
-    kind = match.lastindex if match is not None else None
-    if match is None or kind is None or kind == _BAD:
+    kind = (match and match.lastindex) or _BAD
+    if match is None or kind == _BAD:
         raise _bad_character(source, source.text[start], start)
     word = match[kind]
     spelled = (SYMBOL, _SPELLINGS[word]) if kind == _SPELLING else (kind, word)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gradcli.errors import AmbiguousError, GradcliError, Source, Span, TypeMismatchError
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
+from gradcli.ops.facts import Fixed
 from gradcli.ops.text import (
     ATOM,
     BINDING,
@@ -219,8 +219,7 @@ class Expression:
         return made
 
 
-@dataclass(eq=False, repr=False)
-class Statement:
+class Statement(Fixed):
     """One statement; ``text`` is what the user wrote, without comments around it."""
 
     source: Source
@@ -234,14 +233,12 @@ class Statement:
         return f"{type(self).__name__}({self.text!r})"
 
 
-@dataclass(eq=False, repr=False)
 class Query(Statement):
     """An expression, which is evaluated and differentiated."""
 
     expression: Expression
 
 
-@dataclass(eq=False, repr=False)
 class Binding(Statement):
     """``name = expression``."""
 
@@ -254,7 +251,6 @@ class Binding(Statement):
     part: int | None = None  # place among the results that the names of one statement share
 
 
-@dataclass(eq=False, repr=False)
 class Several(Statement):
     """Binding of several names at once, ``a, b = ...``.
 
@@ -265,8 +261,7 @@ class Several(Statement):
     shared: bool
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Imported:
+class Imported(Fixed):
     """Import of one thing: a module, a name out of one, or "*" for all of its names."""
 
     path: str
@@ -276,7 +271,6 @@ class Imported:
     aliased: bool = True
 
 
-@dataclass(eq=False, repr=False)
 class Import(Statement):
     """Import line, ``import numpy as np`` or ``from torch import nn``.
 
@@ -286,7 +280,6 @@ class Import(Statement):
     items: list[Imported]
 
 
-@dataclass(eq=False, repr=False)
 class Effect(Statement):
     """Statement of a training script that binds nothing.
 
@@ -298,7 +291,6 @@ class Effect(Statement):
     of: str  # the name, or the seed
 
 
-@dataclass(eq=False, repr=False)
 class DataBinding(Statement):
     """``name = @FILE``: the name stands for the data of a file."""
 
@@ -309,7 +301,6 @@ class DataBinding(Statement):
     percent: bool = False  # whether the deviation is in percent of the value
 
 
-@dataclass(eq=False, repr=False)
 class Definition(Statement):
     """``name(parameter, ...) = expression``: a function."""
 
@@ -319,15 +310,13 @@ class Definition(Statement):
     expression: Expression
 
 
-@dataclass(eq=False, repr=False)
 class Lost(Statement):
     """Names that a statement with an error should have bound."""
 
     names: list[str]
 
 
-@dataclass(eq=False, repr=False)
-class Relation:
+class Relation(Fixed):
     """``left < right``: one claim of an assert. ``symbol`` is the comparison."""
 
     left: Expression
@@ -345,7 +334,6 @@ class Quantified(NamedTuple):
     span: Span
 
 
-@dataclass(eq=False, repr=False)
 class Assertion(Statement):
     """``assert left relation right ...``: a claim, or several that are joined."""
 

@@ -287,7 +287,7 @@ class _Valueless(Scope):
             raise EvaluationError("the value of a name decides what is computed")
         return super().evaluate(node)
 
-    def pass_back(self, y: Expr) -> Expr:
+    def pass_back(self, y: Expr, retained: bool) -> Expr:
         raise EvaluationError("what is passed back is the program's")
 
     @property

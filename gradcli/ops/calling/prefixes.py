@@ -34,6 +34,8 @@ _FOLLOWS = {
     "jax.nn": TORCH, "jax.scipy": SCIPY, "jax.scipy.special": SCIPY, "jax.scipy.linalg": SCIPY, "jax.scipy.stats": SCIPY,
 }
 
+SAME = {"autograd": "jax", "autograd.numpy": "numpy"}  # modules that are read as others
+
 # Modules that have only the listed functions of their library (most have none) and those that are
 # declared for the module: numpy.random.gamma is not the gamma function.
 _WITHOUT_FUNCTIONS = """
@@ -55,7 +57,7 @@ _DISTRIBUTIONS = (
 # The modules that a program may name. The library with which a module's path begins determines
 # names and defaults.
 MODULES = frozenset({
-    *CLOSED, *ROOT_MODULES, *_FOLLOWS, "numpy.linalg", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.special", "scipy",
+    *CLOSED, *ROOT_MODULES, *_FOLLOWS, *SAME, "numpy.linalg", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.special", "scipy",
     "scipy.special", "scipy.linalg", "jax.numpy.linalg", "jax.lax", *(f"torch.distributions.{name}" for name in _DISTRIBUTIONS.split()),
 })
 

@@ -276,7 +276,7 @@ def _pinv_vjp(cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> Any:
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv", work=2, ends=_OF_LOW_RANK), vjp=_pinv_vjp, shape=_pinv_shape,
     static={"rtol": None, "atol": None}, saves="x out", core_dims=(2,),
-    backward="LinalgPinv",
+    backward="LinalgPinv", kinks=Kink(lambda *_: False, "a matrix of low rank", "that at a fixed rank"),
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up "
     "to atol, count as zero, and the "
     "gradient is that at a fixed rank. >>> pinv(A) @ b",

@@ -430,7 +430,12 @@ def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
     ):  # no doubt about the rank
         return eliminate(m, x.T @ x, x.T)
     u, sizes, v = singular_values(m, plainly(m, x), like.T)
-    rank = sum(s > max(m.m.mpf(atol), rtol * sizes[0]) for s in sizes)
+    exact = max(rtol, atol) < 1e-5
+    # Less than floats round, yet not zero, is a step away from a matrix of low rank.
+    rank = sum(
+        s > max(m.m.mpf(atol), rtol * sizes[0]) or (exact and 0 < s < 1e-20 * sizes[0])
+        for s in sizes
+    )
     u, v = u[:, :rank], v[:, :rank]
     left, right = x @ v, u.T @ x
     middle = u.T @ left
@@ -438,7 +443,11 @@ def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
         eliminate(m, right @ right.T, right).T @ (middle @ eliminate(m, left.T @ left, left.T))
         + m.zero
     )
-    # The rank changes next to the matrix, or what is left out turns the rest.
-    if rank < len(sizes) and (max(rtol, atol) < 1e-5 or (rank and sizes[rank] > 1e-9 * sizes[0])):
-        found = without_derivatives(m, found, x)
+    if rank < len(sizes):
+        if rank * sizes[rank] > (
+            0 if exact else 1e-9 * sizes[0]
+        ):  # what is left out turns the rest
+            found = without_derivatives(m, found, x)
+        elif exact:
+            m.tied("pinv", [*x.flat, m.zero])
     return found

@@ -123,6 +123,11 @@ class Mode:
 class _Decorator(Mode):
     """A mode that is a decorator without brackets, too."""
 
+    recording: bool
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        super().__init__(recording=self.recording)
+
     def __new__(cls, *given: Any, **named: Any) -> Any:
         self = super().__new__(cls)
         for function in filter(callable, (*given, *named.values())):
@@ -134,22 +139,20 @@ class _Decorator(Mode):
 class no_grad(_Decorator):
     """Nothing is recorded: results do not require grad."""
 
-    def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        super().__init__(recording=False)
+    recording = False
 
 
 class enable_grad(_Decorator):
     """Operations are recorded again, inside no_grad."""
 
-    def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        super().__init__(recording=True)
+    recording = True
 
 
 class inference_mode(_Decorator):
     """Act as no_grad."""
 
     def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
-        super().__init__(recording=not mode, inference=bool(mode))
+        Mode.__init__(self, recording=not mode, inference=bool(mode))
 
 
 class _Switch(Mode):

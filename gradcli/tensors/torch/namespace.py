@@ -35,7 +35,7 @@ from gradcli.tensors.torch.creation import RANDOM
 from gradcli.tensors.torch.own_methods import BITS, CASTS, MEMORY, METHODS
 from gradcli.tensors.torch.own_methods import FUNCTIONS as QUESTIONS
 from gradcli.tensors.transforms import vectorizing
-from gradcli.texts import words
+from gradcli.texts import by_word, words
 
 
 @cache
@@ -246,61 +246,53 @@ NAMES: dict[str, Any] = {
 }  # fmt: skip
 
 
-_ELSEWHERE = {  # names that people look for at the top, and where to find them
-    "grad": "gradcli.evaluate(...).grad has an expression's gradients, gradcli.autograd.grad "
-    "gives those of tensors",
-    "jacobian": 'gradcli.evaluate(..., mode="jacobian") gives it of an expression, '
-    "gradcli.autograd.functional.jacobian of a function",
-    "hessian": 'gradcli.evaluate(..., mode="hessian") gives it of an expression, '
-    "gradcli.autograd.functional.hessian of a function",
-    "hvp": 'gradcli.evaluate(..., hvp={{"x": 1.0}}) gives it of an expression, '
-    "gradcli.autograd.functional.hvp of a function",
-    "jvp": 'gradcli.evaluate(..., jvp={{"x": 1.0}}) gives it of an expression, '
-    "gradcli.autograd.functional.jvp of a function",
-    "vjp": "gradcli.evaluate(..., seed=...) gives it of an expression, "
-    "gradcli.autograd.functional.vjp of a function",
-    "check": "gradcli.evaluate(...).check is the verdict on an expression, `gradcli check` holds "
-    "files to it",
-    "gradcheck": "gradcli.autograd.gradcheck holds a function of tensors to its reference",
-    "eval": "gradcli.evaluate(...) is the value and the gradient of an expression",
-    **dict.fromkeys(("dropout", "batch_norm", "instance_norm"), "torch.nn.functional has it"),
-    **dict.fromkeys(
-        words("""
+_ELSEWHERE = by_word(
+    {  # names that people look for at the top, and where to find them
+        "grad": "gradcli.evaluate(...).grad has an expression's gradients, gradcli.autograd.grad "
+        "gives those of tensors",
+        "jacobian": 'gradcli.evaluate(..., mode="jacobian") gives it of an expression, '
+        "gradcli.autograd.functional.jacobian of a function",
+        "hessian": 'gradcli.evaluate(..., mode="hessian") gives it of an expression, '
+        "gradcli.autograd.functional.hessian of a function",
+        "hvp": 'gradcli.evaluate(..., hvp={{"x": 1.0}}) gives it of an expression, '
+        "gradcli.autograd.functional.hvp of a function",
+        "jvp": 'gradcli.evaluate(..., jvp={{"x": 1.0}}) gives it of an expression, '
+        "gradcli.autograd.functional.jvp of a function",
+        "vjp": "gradcli.evaluate(..., seed=...) gives it of an expression, "
+        "gradcli.autograd.functional.vjp of a function",
+        "check": "gradcli.evaluate(...).check is the verdict on an expression, `gradcli check` holds "
+        "files to it",
+        "gradcheck": "gradcli.autograd.gradcheck holds a function of tensors to its reference",
+        "eval": "gradcli.evaluate(...) is the value and the gradient of an expression",
+        "dropout batch_norm instance_norm": "torch.nn.functional has it",
+        """
         binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss
         kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss
-    """),
-        "torch.nn.functional has it, with names for the reductions in place of numbers",
-    ),
-    **dict.fromkeys(
-        words("bound export plot functions repl"), "it is a command, `gradcli {name} --help`"
-    ),
-}
+    """: "torch.nn.functional has it, with names for the reductions in place of numbers",
+        "bound export plot functions repl": "it is a command, `gradcli {name} --help`",
+    }
+)
 
 
 _COMPLEX = "its numbers are complex, and tensors of gradcli hold real ones"
 _RECURRENT = "it is a kernel behind torch.nn's recurrent modules, which gradcli does not have"
-_WITHOUT = {  # names that gradcli does not have, and why
+_WITHOUT = by_word({  # names that gradcli does not have, and why
     "eig": f"{_COMPLEX}; torch.linalg.eigh is of symmetric matrices",
     "eigvals": f"{_COMPLEX}; torch.linalg.eigvalsh is of symmetric matrices",
-    **dict.fromkeys(words("""
+    """
         complex polar view_as_real view_as_complex stft istft complex32 complex64 complex128
         cfloat cdouble chalf imag is_complex_ fft
-    """), _COMPLEX),
-    **dict.fromkeys(words("lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell "
-    "rnn_relu_cell"), _RECURRENT),
-    **dict.fromkeys(("poisson", "binomial"), "it draws at random, and has no gradient; np.random "
-    "has it"),
-    **dict.fromkeys(("save", "load"), "np.save keeps x.detach().numpy()"),
+    """: _COMPLEX,
+    "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell": _RECURRENT,
+    "poisson binomial": "it draws at random, and has no gradient; np.random has it",
+    "save load": "np.save keeps x.detach().numpy()",
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
-    **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's "
-    "BLAS: set OMP_NUM_THREADS"),
-    **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed "
-    "as it is"),
-    **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are "
-    "dense and strided"),
-    **dict.fromkeys(words("quantize_per_tensor quantize_per_channel qint8 quint8 qint32"), "quantized numbers have no gradients"),
-}  # fmt: skip
+    "set_num_threads set_num_interop_threads": "threads are those of NumPy's BLAS: set OMP_NUM_THREADS",
+    "set_float32_matmul_precision set_flush_denormal": "float32 is computed as it is",
+    "channels_last channels_last_3d sparse_coo": "tensors of gradcli are dense and strided",
+    "quantize_per_tensor quantize_per_channel qint8 quint8 qint32": "quantized numbers have no gradients",
+})  # fmt: skip
 
 
 def without(name: str, where: str) -> None:
