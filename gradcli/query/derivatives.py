@@ -295,7 +295,7 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.given_operands)
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
-    for n in (3, 5, 7, 9) if sign == "**" and x < 0 and math.isfinite(y) else ():
+    for n in (3, 5, 7, 9) if sign == "**" and x < 0 and math.isfinite(9 * y) else ():
         power = round(n * y)
         if math.gcd(power, n) == 1 and math.isclose(n * y, power, rel_tol=1e-7):
             root = "cbrt(...)" if n == 3 else f"(sign(...)*abs(...)**(1/{n}))"

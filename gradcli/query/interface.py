@@ -224,13 +224,11 @@ def _answers(
         if isinstance(text_of_range, str) and ".." in text_of_range:
             ranges[name] = text_of_range
             del values[name]
-    said = {
-        name: value
-        for name, value in arguments.items()
-        if value is not None or usual[name] is not None
-    }
-    read = given.options_of(said, what)
-    given.refuse_exclusive(read, usual)
+    changed = given.options_of(
+        {name: value for name, value in arguments.items() if value is not usual[name]}, what
+    )
+    given.refuse_exclusive(changed)
+    read = arguments | changed
     if "mode" in read:
         read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
     asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
