@@ -376,7 +376,7 @@ class Sides(NamedTuple):
     right: Expr
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Lowered:
     """A query or assert as nodes of the graph."""
 

@@ -309,6 +309,7 @@ def in_words_of_api(
     """
     error.message = error.message.removeprefix("--")
     for name in options:
+        error.message = error.message.replace(f"--{name} ", f"{name} ")
         if error.help == f"give it one: {name}=1":
             error.help = f"give it one: {how(name)}"
     return error

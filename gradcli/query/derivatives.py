@@ -225,13 +225,32 @@ def numbers_like(
 _TOLD = 3  # most operations named in a warning
 
 
+CONVENTION = "whose value 1 is a convention"
+
+
+def _form_of_power(x: Any, y: Any) -> str:
+    """Return the indeterminate form of a power that is 1 all the same; empty if it has none."""
+    forms = {
+        "0^0": (x == 0) & (y == 0),
+        "∞^0": np.isinf(x) & (y == 0),
+        "1^∞": (x == 1) & np.isinf(y),
+    }
+    return next((name for name, at in forms.items() if np.any(at)), "")
+
+
 def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
     """Return warnings that say where a value first became infinite or NaN.
 
-    They name the operations that the result has it from.
+    They name the operations that the result has it from, and powers that are 1 by convention.
     """
+    powers = dict.fromkeys(
+        f"{text_of(scope, node)} has the form {form}, {CONVENTION}"
+        for node in filter(_has_exponent, order)
+        if (form := _form_of_power(*[values[operand] for operand in node.given_operands]))
+        and any(each.is_leaf for each in reachable([node.given_operands[1]]))
+    )
     if order[-1].kind != "float" or _finite(values[order[-1]]):
-        return []
+        return [*powers]
     found: list[str] = []
     given = False
     blamed = {order[-1]}
@@ -248,7 +267,7 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
         )
         if node.op.outputs == 1 and is_born:
             found.append(_origin_in_words(scope, node, values))
-    told = list(dict.fromkeys(reversed(found)))[:_TOLD]
+    told = [*[*dict.fromkeys(reversed(found))][:_TOLD], *powers]
     return ["a value that was given is not finite", *told] if given else told
 
 

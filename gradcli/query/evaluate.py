@@ -209,11 +209,13 @@ def records(
 def join_records(found: Iterable[Record]) -> Record | None:
     """Return the result of a program with these records, up to the first that has an error."""
     result: Record | None = None
+    queries = 0
     for record in found:
+        queries += record.mode != "assert"
         result = record if result is None else result.join(record)
         if record.error is not None:
-            break
-    return result
+            return result
+    return result and result.last_of(queries)
 
 
 Lower = Callable[[Any], Lowered | None]  # executes a statement, giving it lowered

@@ -123,7 +123,7 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
             result.warnings += unused
         yield result
 
-    return _answers(function, arguments, answer, **asked)[-1]
+    return _answer(function, arguments, answer, **asked)
 
 
 def _usual(function: Any) -> dict[str, Any]:
@@ -187,7 +187,13 @@ def differentiate(
 
     for word in ("names", "implicit", "of"):
         arguments.pop(word)
-    return _answers(differentiate, arguments, answer, latex=True)[-1]
+    return _answer(differentiate, arguments, answer, latex=True)
+
+
+def _answer(function: Any, *call: Any, **asked: Any) -> Any:
+    """Return the answer to a call of a function of the API that answers the last query."""
+    found = _answers(function, *call, **asked)
+    return found[-1].last_of(len(found))
 
 
 @np.errstate(all="ignore")
@@ -283,7 +289,7 @@ def bound(
     arguments = dict(locals())
     from gradcli.query.bounds import bounds
 
-    return _answers(bound, arguments, bounds)[-1]
+    return _answer(bound, arguments, bounds)
 
 
 def plot(
@@ -315,7 +321,7 @@ def plot(
     arguments = dict(locals())
     from gradcli.query.plots import plots
 
-    return _answers(plot, arguments, plots)[-1]
+    return _answer(plot, arguments, plots)
 
 
 def export(
