@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -391,6 +391,26 @@ def nan_in_pytorch(
                 f"multiplies zero by what is not finite{repair}"
             )
     return told
+
+
+def choices_of_jax(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> Iterator[str]:
+    """Yield warnings of what JAX has another number for, at a kink."""
+    from gradcli.check.claims import in_jax
+
+    theirs, _ = in_jax(root, [])
+    if theirs is root:
+        return
+    values = forward([theirs], scope.values, scope.precision)
+    found = {
+        "the value": values[theirs],
+        **gradient(scope, theirs, wrt, record.seed, values),
+    }
+    ours = {"the value": record.value, **(record.grad or {})}
+    for name, number in found.items():
+        differs = ~np.isclose(number, ours[name], rtol=1e-6, equal_nan=True)
+        for place in np.argwhere(differs)[:1].tolist():
+            entry = np.asarray(number)[tuple(place)]
+            yield f"{name}{place or ''}: JAX has {entry:g}, its choice at a kink"
 
 
 def _as_pytorch(

@@ -23,8 +23,10 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.ops.calling.prefixes import JAX
 from gradcli.options import Options
 from gradcli.query.derivatives import (
+    choices_of_jax,
     first_nonfinite,
     gradient,
     has_nan,
@@ -323,6 +325,8 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         record.at = {name: scope.evaluate(x) for name, x in wrt.items()}
     if values is not None:
         _differentiate(program, root, wrt, values, order, record, options)
+    if record.dialect == JAX and record.seed is not None:
+        record.warnings += choices_of_jax(scope, root, wrt, record)
     if (scope.deviations or options.covariances) and root.kind == "float":
         from gradcli.query.uncertainty import left_out, propagate
 

@@ -490,6 +490,8 @@ class CompilationCache:
                 slots.append(names.setdefault(word, len(names)))
             else:
                 constant = _constant(word)
+                if constant == "inf":  # which the ordinary way refuses
+                    return None
                 slots.append(
                     ~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO
                 )
