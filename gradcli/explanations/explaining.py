@@ -250,8 +250,8 @@ class _Explaining:
         for name, x in self.wrt.items():
             value = (self.record.grad or {})[name]
             shown, left_out = found[x]
-            total = sum((np.asarray(path.contribution) for path in shown), np.zeros_like(value))
             with np.errstate(all="ignore"):
+                total = sum((np.asarray(path.contribution) for path in shown), np.zeros_like(value))
                 gradients[name] = ExplainedGradient(
                     value, shown, left_out, np.asarray(value - total)[()]
                 )

@@ -123,17 +123,28 @@ class Entries:
     def above(self, each: Contribution, mask: Mask) -> Mask:
         """Return the entries of a user that some entries of its operand are a part of.
 
-        For entrywise operations these are the same entries; for others, all of them.
+        For entrywise operations these are the same entries; for others, all of them, except where
+        what is linear shows otherwise.
         """
         node = self.node(each.node)
         shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
         op = self.op(each.node)
-        if op is None or not op.elementwise:
-            return np.ones(shape, bool)
-        try:
-            return np.broadcast_to(mask, shape)
-        except ValueError:  # an axis of the operand was summed
-            return np.ones(shape, bool)
+        with suppress(ValueError):  # an axis of the operand was summed
+            if op is not None and op.elementwise:
+                return np.broadcast_to(mask, shape)
+        reached = self.reached(each, mask)
+        return np.ones(shape, bool) if reached is None or not reached.any() else reached
+
+    def reached(self, each: Contribution, mask: Mask) -> Mask | None:
+        """Return the entries of a linear user, of no function's inside, that some are a part of."""
+        op, node = self.op(each.node), self.node(each.node)
+        operands = numbers_of(self, node.id, 1_000_000)
+        if op is None or operands is None or node.inside or not (op.linear or op.adds):
+            return None
+        with suppress(*_FAILURES), np.errstate(all="ignore"):
+            operands[each.place] = np.where(mask, np.nan, operands[each.place])
+            return np.isnan(op.forward(*operands, **node.static))
+        return None
 
     def number(self, value: Any, mask: Mask) -> Any:
         """Return the first of the entries that are meant.
@@ -170,7 +181,7 @@ _MOST = 4_096  # most entries of operands for which an operation is repeated
 _FAILURES = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError, GradcliError)
 
 
-def numbers_of(entries: Entries, id: int) -> list[np.ndarray] | None:
+def numbers_of(entries: Entries, id: int, most: int = _MOST) -> list[np.ndarray] | None:
     """Return the operands of a node as its operation takes them.
 
     Return None where there are too many entries, or not all operands are known.
@@ -180,7 +191,7 @@ def numbers_of(entries: Entries, id: int) -> list[np.ndarray] | None:
         return None
     found = [np.asarray(each.value) for each in operands]
     is_whole = op.variadic or len(found) == len(op.operands)
-    return found if is_whole and sum(each.size for each in found) <= _MOST else None
+    return found if is_whole and sum(each.size for each in found) <= most else None
 
 
 # -- Where floats end: what a result is in more digits, and which forms have no value.
@@ -311,7 +322,7 @@ def _origin_in_words(entries: Entries, id: int, test: Any) -> str:
 class Reason(NamedTuple):
     """Why nothing is passed back.
 
-    natural  whether that is so wherever the point lies
+    natural  whether that is so wherever the point lies, or by a condition that a library has
     unread   whether entries are moved, and this one is not among them
     """
 
@@ -332,7 +343,7 @@ def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
         if user.kind == "bool":
             words = "is true or false, and passes no gradient on"
         elif user.kind == "int":
-            words = "takes it as a whole number, which passes no gradient on"
+            words = "is a whole number, and passes no gradient on"
         elif op.kind == "flat":
             words = "is flat: its derivative is 0 wherever it has one"
         elif user.adjoint is None:
@@ -383,10 +394,12 @@ class Edge:
         """Why nothing is passed back of an adjoint that is not zero."""
         op, words = self.op, self._choice()
         moves = op is not None and (op.indices or (op.linear and op.adds != "products"))
+        moves = moves and not np.any(self.entries.reached(self.part, self.entry))
         if words is None and op is not None and moves and not op.elementwise:
             words = f"{self.entries.name_in_words(self.owner)} takes other entries of {self.by}"
             return Reason(self.node.id, self.operand.id, words, unread=True)
-        return Reason(self.node.id, self.operand.id, words or self._zero())
+        by_library = words is not None and self.operands[0].inside is not None
+        return Reason(self.node.id, self.operand.id, words or self._zero(), by_library)
 
     def _zero(self) -> str:
         op, part, user, by = self.op, self.part, self.user, self.by
@@ -397,11 +410,13 @@ class Edge:
                 ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
                 which = f", which {ended or 'is 0'}" if self.other != "0" else ""
                 return f"in {user}, {by} is multiplied by {self.other}{which}"
-            if op.adds == "products":
+            if op.adds == "products" and not self.factor.value.all():
                 return f"in {user}, {by} is multiplied by entries of {self.other} that are 0"
         said = self._kink() or self._flat() or self._limit(0.0)
         if said is not None:
             return said
+        if op is not None and op.algebra == "product of entries" and not self.operand.value.all():
+            return f"in {user}, {self.at} is multiplied by other entries, of which one is 0"
         if part.local is None:
             return f"of what arrives at {user} nothing goes to {self.at}"
         formula = f" {part.partial}" if part.partial is not None else ""
@@ -515,6 +530,10 @@ class Edge:
         if op.elementwise:
             rule = op.partials and op.partials[self.part.place]
             if rule is None or isinstance(rule, Pieces):
+                if op.algebra == "power" and not {0, 1} & {
+                    float(self.number(each.value)) for each in self.operands
+                }:
+                    return f"the derivative {partial or 'of ' + self.user} underflows at {self.at}"
                 number = self.at.rpartition(" = ")[2]
                 more = f", and the derivative {partial or 'by it'} is 0" if rule else ""
                 return f"{self.user} is flat there: its input {self.by} is {number}{more}"
@@ -533,8 +552,8 @@ class Edge:
         here, limits = np.asarray(self.node.value, float)[asked], []
         for far in (_FAR_OUT, -_FAR_OUT):
             moved = [*operands]
-            moved[self.part.place] = np.where(self.entry, far, operands[self.part.place])[()]
             with suppress(*_FAILURES, np.linalg.LinAlgError), np.errstate(all="ignore"):
+                moved[self.part.place] = np.where(self.entry, far, operands[self.part.place])[()]
                 limit = np.asarray(op.forward(*moved, **self.node.static), float)[asked]
                 apart = np.max(np.abs(limit - here))
                 if np.isfinite(apart) and apart <= _NEAR * max(1.0, np.min(np.abs(limit))):

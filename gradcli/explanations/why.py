@@ -159,7 +159,8 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
         if entries.id == entries.explanation.result and entries.name not in check.variables
         else check.variables.get(entries.name)
     )
-    if part is None or part.lost is None:
+    worst = None if part is None else part.worst
+    if part is None or part.lost is None or (worst and worst.index != entries.index):
         return None
     lost = sorted((each for each in _cancellations(entries) if each[0]), reverse=True)
     begin = f"{entries.text} = {number_in_words(number)} has lost {part.lost} bits"
@@ -187,7 +188,7 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
             words = f"the terms of {name} nearly cancel"
             yield _bits([np.abs(terms[0]).sum()], node.value), node.id, words
     for id, parts in entries.arrived.items():
-        if len(parts) > 1:
+        if len(parts) > 1 and entries.id != entries.explanation.result:
             passed = [part.passed for part in parts]
             named = " and ".join(map(number_in_words, passed[:3]))
             words = f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel"
@@ -238,9 +239,10 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
             for edge in is_telling[:_FACTORS]
         )
         size_word = "largest" if kind == "large" else "smallest"
-        shares.insert(
-            0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin
-        )
+        said = f"the {size_word} factors on its way are {told}"
+        if abs(_share(paths[0], entries)) > _LARGE * abs(number):
+            said = "what comes by its ways nearly cancels"
+        shares.insert(0, f"{begin}: {said}" if told else begin)
     more = max(0, len(ways) - _FACTORS) + gradient.left_out
     shares += [f"and {more:,} smaller paths"] if more else []
     for edge in edges:
@@ -307,7 +309,8 @@ def sized_value(entries: Entries, number: Any) -> Why:
     """Tell the operation that gives the result, and its arguments."""
     node = entries.node(entries.id)
     of = " and ".join(map(entries.value_in_words, entries.arguments(node.id)))
-    made = f": {node.function or node.op} of {of}" if of else ", as it was given"
+    called = node.function or entries.name_in_words(node.id)
+    made = f": {called} of {of}" if of else ", as it was given"
     return entries.story(
         _kind(number), [f"{entries.text} is {number_in_words(number)}{made}"], node.id
     )
@@ -330,7 +333,8 @@ def zero_value(entries: Entries) -> Why:
         for each in entries.operands(node.id)
     )
     ended = beyond_floats(entries, node.id, entries.index)
-    words = f"it {ended}" if ended else f"{node.op} of {terms} is 0" if terms else "it was given"
+    made = f"{entries.name_in_words(node.id)} of {terms} is 0" if terms else "it was given"
+    words = f"it {ended}" if ended else made
     return entries.story("zero", [f"{entries.text} is 0: {words}"], node.id)
 
 
@@ -434,7 +438,10 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
         shown = ends_of(explanation.record.expr, 60)
-        return Why(name, "zero", [f"{name} has gradient 0: {shown} does not depend on {name}"])
+        depends = f"does not depend on {name}"
+        if re.search(rf"\b{name}\b", explanation.source.text):
+            depends = "depends on it at most as an index, a shape or a condition"
+        return Why(name, "zero", [f"{name} has gradient 0: {shown} {depends}"])
     return _of_gradient(explanation, name, index_text, target)
 
 
