@@ -39,10 +39,9 @@ _PLACES = {
     "gradcli.report.ranges": "Bound BoundRecord PlotRecord",
     "gradcli.report.verdicts": "Check Claim CriticalPoint Departure Limit OneSided Rewrite "
     "VariableCheck Verdict Worst",
-    "gradcli.report.derivative_record": "DerivativeRecord Formula",
+    "gradcli.report.derivative_record": "DerivativeRecord Formula Step",
     "gradcli.report.explanation": "Contribution ExplainedGradient ExplainedNode Explanation Path "
     "Why",
-    "gradcli.report.steps": "Step",
     "gradcli.report.shown_explanation": "ShownExplanation",
     "gradcli.limits": "Limits",
     "gradcli.query.bindings": "UnknownArgument",
@@ -98,6 +97,9 @@ def __getattr__(name: str) -> Any:
     except AttributeError:
         if name in importlib.import_module("gradcli.testing").__all__:
             message = f"gradcli has no {name}: write gradcli.testing.{name}"
+            raise AttributeError(message) from None
+        if close := importlib.import_module("gradcli.texts").suggestion(name, _PLACE):
+            message = f"gradcli has no {name}: did you mean '{close}'?"
             raise AttributeError(message) from None
         raise
     return found

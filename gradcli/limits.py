@@ -172,9 +172,8 @@ class Limits:
 
         Raises LimitError for one too large to be spoken of, whether or not it takes memory.
         """
-        entries = 1
-        for extent in shape:
-            entries *= extent
+        # one without entries may still have too many empty rows to write
+        entries = math.prod(filter(None, shape))
         if entries > self.entries:
             raise LimitError(
                 f"an array of {_count(entries)} entries is over the limit of {self.entries:,}",
@@ -184,7 +183,7 @@ class Limits:
             raise LimitError(
                 f"an array of {len(shape)} axes is over the limit of {self.dimensions}"
             )
-        return entries
+        return math.prod(shape)
 
     def check_array(self, shape: tuple[int, ...]) -> None:
         """Raise LimitError for an array too large to be made."""

@@ -112,6 +112,10 @@ class Options:
     fail_on: tuple[str, ...] = FAIL_ON  # verdicts that fail a case
     dialect: str | None = None  # dialect of programs that show none themselves
 
+    def __post_init__(self) -> None:
+        for both in {*(self.wrt or ())}.intersection(self.freeze):
+            raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
+
     @property
     def names_asked(self) -> set[str]:
         """The names that something is asked of, or said about."""

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Set
 from itertools import islice
+from math import isinf
 from typing import Any, Literal, TypeVar
 
 # Most combining marks in a row that are normalized, as in Unicode's stream-safe form: sorting more
@@ -34,6 +35,17 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def read_float(text: str | float) -> float:
+    """Return the float that Python reads in a text; a number as it is.
+
+    Raises ValueError, and OverflowError where digits stand for more than a float.
+    """
+    found = float(text)
+    if isinf(found) and "n" not in str(text).lower():
+        raise OverflowError(f"{text} is too large for a float")
+    return found
 
 
 def normalize(text: str) -> str:

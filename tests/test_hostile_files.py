@@ -112,6 +112,10 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "50 axes is over the limit of 32"]),
     "JSON of many digits": (".json", b"[" + b"1" * 5000 + b"]", "", ["cannot read 'd.json': a "
     "whole number has too many digits"]),
+    "JSON beyond all floats": (".json", b"[1, Infinity, -1e309]", "", ["cannot read 'd.json': "
+    "-1e309 is too large for a float"]),
+    "a table beyond all floats": (".csv", b"a,b\ninf,1e309\n", "", ["'d.csv', line 2, column 2: "
+    "1e309 is too large for a float"]),
     "JSON with a name twice": (".json", b'{"x": 1, "x": 2}', ":x", ["cannot read 'd.json': 'x' "
     "occurs twice"]),
     "JSON of rows that differ": (".json", b"[[1, 2], [3]]", "", ["'d.json' is not a number or a "
@@ -264,7 +268,7 @@ def test_an_error_shows_where_the_file_is_named(call_cli, folder):
         "  --> shown.grad:2:1",
         "2 | x = @pipe.npy",
         "  | ^^^^^^^^^^^^^",
-        "error[missing-value]: 'x' has no value: its binding on line 2 has an error",
+        "error[missing-value]: 'x' has no value: it is set or changed by line 2, which has an error",
         "  --> shown.grad:3:1",
         "3 | x + a",
         "  | ^",

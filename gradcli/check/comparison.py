@@ -19,7 +19,7 @@ from gradcli.reference.contexts import context
 from gradcli.reference.deadline import in_time
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
-from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT_DIGITS = 12  # the same for a float and a one-sided limit
@@ -188,6 +188,8 @@ class Comparison:
 
     def _kink(self, i: int, sides: Sides) -> Told:
         computed, bound, where = self.computed[i], self.bounds[i], self._where(i)
+        if where and (known := from_sides(float(sides.left), float(sides.right))):
+            where += f": {known}"
         if not math.isfinite(computed):
             return (
                 Verdict.UNDEFINED,

@@ -21,7 +21,7 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.graph.sweep import backward, ones_like, zeros_like
 from gradcli.language.scope import Scope
-from gradcli.ops.structure import derivative
+from gradcli.ops.structure import derivative, detach
 from gradcli.options import Options
 from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
 from gradcli.reference.contexts import context, has_flint
@@ -290,8 +290,9 @@ def departure(judge: Judge) -> Departure | None:
     nodes = [
         node
         for node in order
-        if node.kind == "float" and not node.is_constant and getattr(node.op, "outputs", 1) == 1
-    ]
+        if node.kind == "float" and not node.is_constant and node.op is not detach
+        and getattr(node.op, "outputs", 1) == 1
+    ]  # fmt: skip
     m = context()
     m.dps = 50
     try:

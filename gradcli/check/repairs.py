@@ -404,6 +404,7 @@ class Equality:
         arrays = numbers(judge.comparisons[0].m, evaluate)
         return None if arrays is None else [x for array in arrays for x in np.ravel(array)]
 
+    @np.errstate(all="ignore")
     def _point_beside(self, step: int) -> Mapping[Expr, Any]:
         """Return the values of leaves, or numbers beside them.
 

@@ -3,9 +3,9 @@
 Signals do so at any moment, with an exit code of their own, without a traceback, and with nothing
 half done. They are handled before anything else is imported, so nothing is imported here.
 
-While a command runs, the first signal raises KeyboardInterrupt, or SystemExit with 128 plus the
-signal's number, so that everything on the way is tidied up. Before and after a command there is
-nothing to tidy up, and the program ends at once. More signals in the next second are taken for the
+While a command runs, the first signal raises KeyboardInterrupt, so that everything on the way is
+tidied up and reported. Before and after a command there is nothing to tidy up, and the program ends
+at once. More signals in the next second are taken for the
 same one: a terminal sends it to a whole group of processes, and the process that started us may
 pass it on. Later signals end the program at once, too.
 """
@@ -79,7 +79,7 @@ class Unwinding:
     ) -> None:
         _state.unwinds = False
         if _state.received is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
-            raise _raised_for(_state.received) from None
+            raise KeyboardInterrupt from None
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def raise_interrupt() -> None:
     Loops call it before they show the result of a step.
     """
     if _state.received is not None:
-        raise _raised_for(_state.received)
+        raise KeyboardInterrupt
 
 
 def _handle(number: int, frame: Any) -> None:
@@ -115,7 +115,7 @@ def _handle(number: int, frame: Any) -> None:
     if first:
         _state.received, _state.since = number, now
         sys.unraisablehook = _say_unless_ours
-        raise _raised_for(number)
+        raise KeyboardInterrupt
 
 
 def _say_unless_ours(unraisable: Any) -> None:
@@ -127,8 +127,9 @@ def _say_unless_ours(unraisable: Any) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _raised_for(number: int) -> BaseException:
-    return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
+def code_of_signal() -> int:
+    """Return the exit code of a run that a signal has ended."""
+    return 128 + (_state.received or signal.SIGINT)
 
 
 def _end_at_once(number: int) -> NoReturn:

@@ -467,11 +467,6 @@ def _refuse_nothing(request: Request) -> None:
     for option, text in (("--wrt", request.wrt), *(("--freeze", each) for each in request.freeze)):
         if text is not None and not all(name.strip() for name in text.split(",")):
             raise UsageError(f"{option} {text!r} has an empty name", help=f"write {option} x,y")
-    both = next(
-        (name for name in names_of(request.wrt) or () if name in _frozen_names(request)), ""
-    )
-    if both:
-        raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
 
 
 def options_of(request: Request, command: str = "") -> Options:
@@ -484,14 +479,10 @@ def options_of(request: Request, command: str = "") -> Options:
     check = request.check and not isinstance(request, ExportRequest)
     return Options(
         names_of(request.wrt),
-        _frozen_names(request),
+        names_of(",".join(request.freeze)) or (),
         request.seed,
         check=check,
         formula=False,
         timeout=request.timeout,
         state=request.random_state,
     )
-
-
-def _frozen_names(request: Request) -> tuple[str, ...]:
-    return names_of(",".join(request.freeze)) or ()

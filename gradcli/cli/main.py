@@ -309,7 +309,7 @@ def run_guarded(app: Callable[..., Any]) -> int:
 def _end_by_interrupt() -> int:
     if not endings.announce_once():
         _say("interrupted")
-    return INTERRUPTED
+    return endings.code_of_signal()
 
 
 def _is_closed_pipe(error: OSError) -> bool:

@@ -37,8 +37,7 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
 from gradcli.query.general_formulas import General, general, is_entrywise
-from gradcli.report.derivative_record import DerivativeRecord, Formula
-from gradcli.report.steps import Step, Steps
+from gradcli.report.derivative_record import DerivativeRecord, Formula, Step, Steps
 
 _MOST = 400  # most lines of a derivation
 _LARGEST = 4_000  # most nodes of a line
@@ -121,7 +120,7 @@ class Tidied(Rebuilding):
         return written
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Derivation:
     """One derivation under way.
 
@@ -197,22 +196,25 @@ class Derivation:
     def _moves(self, node: Expr) -> bool:
         return node in varied_nodes(reachable([node]), self.moving)
 
-    def derive(self, roots: Sequence[Expr], left: Expr | None) -> list[Step]:
+    def derive(
+        self, roots: Sequence[Expr], start: str, left: Expr | None, slope: Expr | None
+    ) -> list[Step]:
         """Return the lines from the first rule to the final formula.
 
         Raises LimitError, and NoText.
 
         roots  the expression; or the sides of an equation, or y and x of a curve
-        left   the rate that an equation gives
+        start  the rule of the first line; empty if that is what `d/dx` stands before
+        left   a rate that an equation gives
+        slope  what that rate is, where it is known
         """
         self.taken.update(leaf.payload.name for leaf in reachable(roots) if leaf.is_leaf)
         line = [self._still(self.name_parts(root)) for root in roots]
-        rule = "simplify" if left is None else "solve"
-        if left is not None:
-            self._say("differentiate both sides", *line[::-1])
-        elif len(line) == 2:
+        is_equation = left is not None and slope is None
+        if len(line) == 2 and not is_equation:
             line = [line[0] / line[1]]
-            self._say("rate of y over that of x", *line)
+        if start:
+            self._say(start, *line[::-1])
         while self.pending:
             said, done = self._next()
             line = self._tidy(line, done)
@@ -221,10 +223,16 @@ class Derivation:
         if not self.full.keys().isdisjoint(reachable(line)):
             line = self._tidy([self._in_full(side) for side in line], {})
             self._say("substitute back", *line[::-1])
-        final = sorted(self.final.text or "")
-        if left is None and [sorted(last.formula) for last in self.found[-1:]] == [final]:
+        if left is not None and slope is not None and left in reachable(line):
+            line = self._tidy(line, {left: slope})
+            self._say(f"substitute {left.payload.name}", *line)
+        if is_equation:
+            self._say("solve", None, left)
+            return self.found
+        rule, final = "simplify", sorted(self.final.text or "")
+        if [sorted(last.formula) for last in self.found[-1:]] == [final]:
             rule = self.found.pop().rule  # equals the final formula but for the order
-        self._say(rule, None, left)
+        self._say(rule, None)
         return self.found
 
     def _tidy(self, line: list[Expr], done: Mapping[Expr, Expr]) -> list[Expr]:
@@ -421,11 +429,13 @@ def _spoken_name(op: Op) -> str:
     )
 
 
-def derive(made: General, record: DerivativeRecord) -> None:
-    """Put the derivation of each formula into its record. Raises LimitError.
+def derive(made: General, record: DerivativeRecord, parts: Sequence[Expr] = ()) -> None:
+    """Put the derivation of each formula that has none into its record. Raises LimitError.
 
-    made  the expression; where the record is of a name that an equation or a curve gives, the
-          difference of the sides, or of y and x
+    made   the expression
+    parts  where the record is of a name that an equation or a curve gives: the sides; or y, and x
+           unless that is the parameter; for a higher derivative the one below it in place of y, and
+           dy/dx after it if an equation gives it
     """
     of, graph = record.dependent, made.graph
     for path, final in record.formulas.items():
@@ -443,18 +453,21 @@ def derive(made: General, record: DerivativeRecord) -> None:
             for each, node in made.names.items()
             if each in record.depending
         }
-        roots = [made.nodes.get((*above,), made.root)]
-        if of:
-            is_difference = made.root.op is not None and made.root.op.algebra == "difference"
-            sides: Any = made.root.operands if is_difference else (made.root, graph.constant(0))
-            roots = [*sides]
-        if of and not rates:  # a curve: differentiate by its parameter
+        left = rates.get(made.names[of]) if of in made.names else None
+        roots, start, slope = [*(parts or [made.nodes.get((*above,), made.root)])], "", None
+        if of and not record.depending:  # a curve: differentiate by its parameter
             (x,) = made.names.values()
+            if len(roots) > 1:
+                start = f"rate of {'the slope' if above else of} over that of {name}"
+        elif of and above:
+            start, slope = "differentiate again", roots.pop()
+        elif of:
+            start = "differentiate both sides"
+            roots += [graph.constant(0)] * (len(roots) == 1)
         record.steps[key] = [Step("gradient", final.text, None, final.latex)]
         with suppress(NoText):
             derivation = Derivation(made, x, final, rates)
-            left = rates.get(made.names[of]) if of in made.names else None
-            record.steps[key] = derivation.derive(roots, left)
+            record.steps[key] = derivation.derive(roots, start, left, slope)
 
 
 def steps_of(

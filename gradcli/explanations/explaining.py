@@ -32,7 +32,11 @@ from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output, to_float
 from gradcli.ops.text import ATOM, Piece
-from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode
+from gradcli.report.explanation import (
+    Contribution,
+    ExplainedGradient,
+    ExplainedNode,
+)
 from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
 from gradcli.texts import by_name
@@ -289,7 +293,7 @@ def _sum_in_words(passed: Passed) -> str | None:
     lead = len(whole) - len(shape)
     axes = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 != whole[lead + i])]
     count = f"{math.prod(whole[axis] for axis in axes):,} entries"
-    if not shape and lead == len(whole):
+    if not shape:
         return f"summed over all {count}, for which it is one number"
     listed = (
         f"axis {axes[0]}"

@@ -6,8 +6,7 @@ gradient.
 Paths are counted node by node, and their contributions are carried along from the result down. At
 every node the largest ways to it are kept, by the sum of magnitudes. For numbers that is exact,
 since what follows multiplies all of them alike. The entries of arrays may be scaled differently
-further down, so the ways kept are those that are largest so far. Fewer are listed of very long
-ones.
+further down, so the ways kept are those that are largest so far.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ from gradcli.report.lines import size
 # operands.
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Passed:
+class Passed(NamedTuple):
     """Part that a node passes back to one operand.
 
     It is given before and after it is summed to the operand's shape.
@@ -55,7 +53,7 @@ class Passed:
     part: Any
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Recorded:
     """A sweep: adjoints of nodes, and what was passed back, in its order."""
 
@@ -143,21 +141,18 @@ def passed_back(
 ALL = 32  # up to so many paths to a name, all are listed
 SHOWN = 12  # paths listed where there are more
 _MANY = 2_000  # with more nodes than this, fewer paths are kept at each
-_MOST_PATHS = 100_000  # most nodes of all listed paths together
 
 
 class _Way(NamedTuple):
     """A way from the result to a node.
 
-    It has the cotangent that arrives by it, the way before, and the number of its nodes, this one
-    included.
+    It has the cotangent that arrives by it, and the way before.
     """
 
     size: float
     cotangent: Any
     node: Expr
     before: _Way | None
-    length: int
 
 
 def paths(
@@ -182,9 +177,8 @@ def paths(
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most
-    ways: dict[Expr, list[_Way]] = {root: [_Way(size(seed), seed, root, None, 1)]} if counts else {}
+    ways: dict[Expr, list[_Way]] = {root: [_Way(size(seed), seed, root, None)]} if counts else {}
     found: dict[Expr, tuple[list[Path], int]] = {node: ([], 0) for node in targets.values()}
-    room = _MOST_PATHS
     with np.errstate(all="ignore"):
         for node in reversed(order):
             here = ways.pop(node, None)
@@ -192,9 +186,6 @@ def paths(
                 continue
             if node in targets:
                 shown = here[: ALL if counts[node] <= ALL else SHOWN]
-                while shown and sum(way.length for way in shown) > room:
-                    shown.pop()
-                room -= sum(way.length for way in shown)
                 found[targets[node]] = [_path(way, ids) for way in shown], counts[node] - len(shown)
             if node in edges:
                 for way in here:
@@ -202,7 +193,7 @@ def paths(
                         way, node, edges[node], record, values, same
                     ).items():
                         ways.setdefault(operand, []).append(
-                            _Way(size(cotangent), cotangent, operand, way, way.length + 1)
+                            _Way(size(cotangent), cotangent, operand, way)
                         )
                 for operand in edges[node]:
                     ways[operand] = sorted(ways[operand], key=attrgetter("size"), reverse=True)[
@@ -448,7 +439,7 @@ _LARGEST = 40  # most nodes of a formula that is shown
 _Made = tuple[Expr | None, Expr | None, list[Expr | None]]
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class LocalFormulas:
     """Formulas of a graph's edges.
 

@@ -20,6 +20,7 @@ from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
 from gradcli.report.lines import short
+from gradcli.report.verdicts import VariableCheck
 
 # -- What stories of an entry are made of: the nodes that its number came through, and what flowed
 # at the entries that matter.
@@ -29,7 +30,7 @@ _LONGEST = 48  # most characters of a node's text in a story
 Mask = np.ndarray
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Entries:
     """An explanation, seen from an entry of one of its nodes."""
 
@@ -46,6 +47,15 @@ class Entries:
     def text(self) -> str:
         """Return what the entry is called: ``x[2]``."""
         return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
+
+    @property
+    def check(self) -> VariableCheck | None:
+        """The verdict on the gradient, or on the result."""
+        check = self.explanation.record.check
+        if check is None:
+            return None
+        value = check.value if self.id == self.explanation.result else None
+        return check.variables.get(self.name, value)
 
     @property
     def mask(self) -> Mask:
@@ -516,6 +526,11 @@ class Edge:
             with suppress(TypeError, ValueError):
                 if bool(kink.where(*[float(self.number(value)) for value in of])):
                     at = self.at if op.elementwise else self.by
+                    if op.algebra == "power":
+                        return (
+                            f"{self.user} has the form 0^0 at {at}, where the derivative is a "
+                            f"convention: {kink.convention}"
+                        )
                     return (
                         f"{at} is at a kink of {self.user}, where the derivative is chosen: "
                         f"{kink.convention}"
@@ -537,7 +552,7 @@ class Edge:
                 number = self.at.rpartition(" = ")[2]
                 more = f", and the derivative {partial or 'by it'} is 0" if rule else ""
                 return f"{self.user} is flat there: its input {self.by} is {number}{more}"
-        place = tuple(int(i) for i in np.argwhere(self.mask)[0])
+        place = tuple(np.argwhere(self.mask)[0].tolist())
         ended = op.algebra != "power" and beyond_floats(self.entries, self.node.id, place)
         return f"{self.user} {ended}, and its derivative is 0 with it" if ended else None
 

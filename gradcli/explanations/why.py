@@ -23,7 +23,8 @@ from gradcli.explanations.reasons import (
     stops,
 )
 from gradcli.inert import ends_of
-from gradcli.report.explanation import Contribution, Explanation, Path, Why
+from gradcli.query.derivatives import CONVENTION
+from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
 from gradcli.report.lines import size
 from gradcli.texts import normalize
 
@@ -60,29 +61,17 @@ def nonfinite_gradient(entries: Entries, number: Any) -> Why:
     return _with_repair(entries, lines, part.node, part.operand)
 
 
-def _with_repair(entries: Entries, lines: list[str], node: int, operand: int | None = None) -> Why:
-    repair, told = _repair(entries)
-    return entries.story(
-        "nonfinite",
-        [*lines, *(f"a finite number there: {line}" for line in told)],
-        node,
-        operand,
-        repair,
-    )
-
-
-def _repair(entries: Entries) -> tuple[str | None, list[str]]:
-    """Return an expression with a better number, and the line that says so.
-
-    There is one where the cross-check knows one.
-    """
-    check = entries.explanation.record.check
-    if check is None or not check.repairs:
-        return None, []
-    text = (
-        check.rewrite.text if check.rewrite is not None else check.repairs[0].partition(" as ")[2]
-    )
-    return text, [f"write {check.repairs[0]}"]
+def _with_repair(
+    entries: Entries, lines: list[str], node: int, operand: int | None = None, *,
+    kind: str = "nonfinite", begin: str = "a finite number there: ",
+) -> Why:  # fmt: skip
+    """Return a story with an expression that has a better number, if the cross-check knows one."""
+    check, repair = entries.explanation.record.check, None
+    if check is not None and check.repairs:
+        rewrite, (first, *_) = check.rewrite, check.repairs
+        repair = first.partition(" as ")[2] if rewrite is None else rewrite.text
+        lines = [*lines, f"{begin}write {first}"]
+    return entries.story(kind, lines, node, operand, repair)
 
 
 def _way_back(
@@ -151,14 +140,7 @@ _FACTORS = 4  # most factors that are named, the most extreme first
 
 def imprecise(entries: Entries, number: Any) -> Why | None:
     """Return where digits are lost, if the cross-check says that many are."""
-    check = entries.explanation.record.check
-    if check is None:
-        return None
-    part = (
-        check.value
-        if entries.id == entries.explanation.result and entries.name not in check.variables
-        else check.variables.get(entries.name)
-    )
+    part = entries.check
     worst = None if part is None else part.worst
     if part is None or part.lost is None or (worst and worst.index != entries.index):
         return None
@@ -167,12 +149,11 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
     if not lost:
         return entries.story("imprecise", [f"{begin} to rounding along its way"], entries.id)
     bits, node, words = lost[0]
-    repair, told = _repair(entries)
     lines = [
         f"{begin}: {words}, which costs {bits} bits",
         *(f"{more}, {fewer} bits" for fewer, _, more in lost[1:3] if fewer > 3),
     ]
-    return entries.story("imprecise", [*lines, *told], node, None, repair)
+    return _with_repair(entries, lines, node, kind="imprecise", begin="")
 
 
 def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
@@ -306,14 +287,15 @@ def _mean(value: Any, mask: Mask) -> float:
 
 
 def sized_value(entries: Entries, number: Any) -> Why:
-    """Tell the operation that gives the result, and its arguments."""
+    """Tell the operation that gives the result, and its arguments; or that it underflows."""
     node = entries.node(entries.id)
     of = " and ".join(map(entries.value_in_words, entries.arguments(node.id)))
+    ended = "" if number else beyond_floats(entries, node.id, entries.index)
     called = node.function or entries.name_in_words(node.id)
-    made = f": {called} of {of}" if of else ", as it was given"
-    return entries.story(
-        _kind(number), [f"{entries.text} is {number_in_words(number)}{made}"], node.id
-    )
+    made = f": {called} of {of}{'' if number else ' is 0'}"
+    made = f": it {ended}" if ended else made if of else ", as it was given"
+    begin = f"{entries.text} is {number_in_words(number)}"
+    return entries.story(_kind(number) if number else "zero", [begin + made], node.id)
 
 
 # -- Why a number is zero: what does not depend on it, what is flat where it is, what it is
@@ -322,20 +304,6 @@ def sized_value(entries: Entries, number: Any) -> Why:
 
 _TOLD = 3  # most ways whose reasons are given
 _ZERO_TIMES_INFINITY = "on the way there zero meets infinity, and 0 is taken for the product"
-
-
-def zero_value(entries: Entries) -> Why:
-    """Return why the result is zero: what it is of, or that it underflows."""
-    node = entries.node(entries.id)
-    terms = " and ".join(
-        f"{entries.name_in_words(each.id)} = "
-        f"{number_in_words(entries.number(each.value, entries.mask))}"
-        for each in entries.operands(node.id)
-    )
-    ended = beyond_floats(entries, node.id, entries.index)
-    made = f"{entries.name_in_words(node.id)} of {terms} is 0" if terms else "it was given"
-    words = f"it {ended}" if ended else made
-    return entries.story("zero", [f"{entries.text} is 0: {words}"], node.id)
 
 
 def zero_gradient(entries: Entries) -> Why:
@@ -434,7 +402,11 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
     if name == VALUE and VALUE not in explanation.gradients:
         whole = np.asarray(explanation.record.value)
         entries = Entries(explanation, VALUE, explanation.result, _index(index_text, whole, target))
-        return _story(entries, whole, nonfinite_value, zero_value, sized_value)
+        found = _story(entries, whole, nonfinite_value, None, sized_value)
+        record, check = explanation.record, explanation.record.check
+        found.lines += [said for said in record.warnings if said.endswith(CONVENTION)]
+        found.lines += [] if check is None else [limit.text for limit in check.limits]
+        return found
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
         shown = ends_of(explanation.record.expr, 60)
@@ -449,56 +421,45 @@ def _story(
     entries: Entries,
     whole: np.ndarray,
     nonfinite: Callable[[Entries, Any], Why],
-    zero: Callable[[Entries], Why],
+    zero: Callable[[Entries], Why] | None,
     sized: Callable[[Entries, Any], Why],
 ) -> Why:
     """Return the story of a number by its kind."""
     number = whole[entries.index]
     if not np.isfinite(number):
         return nonfinite(entries, number)
-    return zero(entries) if number == 0 else imprecise(entries, number) or sized(entries, number)
+    if number == 0 and zero is not None:
+        return zero(entries)
+    return imprecise(entries, number) or sized(entries, number)
 
 
 def _of_gradient(explanation: Explanation, name: str, index_text: str | None, target: str) -> Why:
     node = next((each for each in explanation.nodes if each.name == name), None)
-    gradient = explanation.gradients.get(name)
-    if node is None or gradient is None:
-        if node is not None:
-            return _not_asked(explanation, name, node.id)
+    if node is None:
         known = [*explanation.gradients, VALUE]
         help = did_you_mean(name, known, f"there are {', '.join(known[:20])}")
         raise UsageError(f"'{name}' has no gradient here", help=help)
-    whole = np.asarray(gradient.value)
-    index = _index(index_text, whole, target)
-    return _story(
-        Entries(explanation, name, node.id, index),
-        whole,
-        nonfinite_gradient,
-        zero_gradient,
-        sized_gradient,
-    )
+    if name not in explanation.gradients:
+        return _not_asked(explanation, name, node)
+    whole = np.asarray(explanation.gradients[name].value)
+    entries = Entries(explanation, name, node.id, _index(index_text, whole, target))
+    return _story(entries, whole, nonfinite_gradient, zero_gradient, sized_gradient)
 
 
-def _not_asked(explanation: Explanation, name: str, id: int) -> Why:
+def _not_asked(explanation: Explanation, name: str, node: ExplainedNode) -> Why:
     """Say of a name that is held that it has no gradient by intention."""
-    node = explanation.node(id)
-    if node.op == "frozen" and (stopped := [*stops(Entries(explanation, name, id, ()), id, set())]):
-        reason = f"{name} has no gradient: {stopped[0].words}"
+    stopped = [*stops(Entries(explanation, name, node.id, ()), node.id, set())]
+    kind = "zero"
+    if node.op == "frozen" and stopped:
+        reason = f"has no gradient: {stopped[0].words}"
     elif node.op == "frozen":
-        reason = (
-            f"{name} is frozen: it is held constant by const, --freeze or --wrt, and no "
-            "gradient flows to it"
-        )
+        reason = "is frozen: it is held constant by const, --freeze or --wrt, and no gradient flows to it"
     elif node.kind != "float":
-        reason = f"{name} is of kind {node.kind}, which has no gradient"
+        reason = f"is of kind {node.kind}, which has no gradient"
     else:
-        reason = (
-            f"{name} is a part of the expression and not asked for: its adjoint is "
-            f"{explanation.node(id).adjoint}"
-        )
-    return Why(
-        name, "zero" if node.op == "frozen" or node.kind != "float" else "plain", [reason], node=id
-    )
+        kind = "plain"
+        reason = f"is a part of the expression and not asked for: its adjoint is {node.adjoint}"
+    return Why(name, kind, [f"{name} {reason}"], node=node.id)
 
 
 def _index(text: str | None, whole: np.ndarray, target: str) -> tuple[int, ...]:
@@ -529,5 +490,5 @@ def _telling(whole: np.ndarray) -> tuple[int, ...]:
     with np.errstate(all="ignore"):
         for asks in (~np.isfinite(whole), whole == 0, np.abs(whole) == np.abs(whole).max()):
             if asks.any():
-                return tuple(int(i) for i in np.argwhere(asks)[0])
+                return tuple(np.argwhere(asks)[0].tolist())
     return (0,) * whole.ndim

@@ -253,9 +253,11 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
     It calls them by their names, or as the text writes them.
     """
     written = dict.fromkeys(subject.spellings[op] for op in ops if op in subject.spellings)
-    names = " and no ".join(op.name for op in ops if op not in subject.spellings)
+    others = [op for op in ops if op not in subject.spellings]
+    names = " and no ".join(op.name for op in others if op.public)
     said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
     said += [f"{target} has no {names}"] if names else []
+    said = said or [f"a step of it cannot be written in {target}"]
     return UnsupportedInTargetError(
         ", and ".join(said),
         help="export to numpy, which has SciPy's functions"

@@ -37,6 +37,7 @@ from gradcli.files.npy import (
 )
 from gradcli.files.stores import CHUNKED, store_at, whole
 from gradcli.limits import ITEM, Limits
+from gradcli.texts import read_float
 
 # -- JSON as it is read here: no name twice in an object, and numbers as arrays, which are looked
 # at before they are made.
@@ -54,12 +55,13 @@ def parse_array(text: str, what: str, limits: Limits) -> Any:
     """
     limits.check_memory(_MOST * len(text), what)
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_object, parse_float=read_float)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
         raise
-    except ValueError as error:  # Python's limit on digits, whose message is about Python
+    except (ValueError, OverflowError) as error:
+        # Python's message about its limit on digits is about Python.
         raise ValueError(
             "a whole number has too many digits" if "integer string" in str(error) else str(error)
         ) from None
@@ -91,11 +93,11 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
         raise _irregular(what)
     limits.check_array(laid_out.shape)
     try:
-        array = np.array(entries if kinds <= _NUMBERS else [float(item) for item in entries])
+        array = np.array(entries if kinds <= _NUMBERS else [*map(read_float, entries)])
         if array.dtype.kind == "O":  # whole numbers beyond 64 bits
             array = array.astype(float)
     except OverflowError:
-        raise InputError(f"{what} holds a whole number beyond all floats") from None
+        raise InputError(f"{what} holds a number that is too large for a float") from None
     except ValueError:
         raise _irregular(what) from None
     return array.reshape(laid_out.shape)
@@ -285,10 +287,14 @@ class _Table:
             self.values.append(self._number(cell, column) if cell else np.nan)
 
     def _number(self, cell: str, column: int) -> float:
-        if _NUMBER.fullmatch(cell):
-            return float(cell)
+        reason = f"{cell!r} is not a number"
+        try:
+            if _NUMBER.fullmatch(cell):
+                return read_float(cell)
+        except OverflowError as error:
+            reason = str(error)
         raise InputError(
-            f"{self._place()}, column {column + 1}: {cell!r} is not a number",
+            f"{self._place()}, column {column + 1}: {reason}",
             help="numbers have decimal points, and nothing between thousands"
             if "," in cell
             else None,

@@ -185,7 +185,7 @@ ZERO: Value = (0, ())
 ONE: Value = (1, ())
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Base:
     """One factor. What is not given does not apply.
 

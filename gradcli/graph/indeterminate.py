@@ -59,20 +59,13 @@ class Germ(Operand):
     __array_ufunc__ = None  # makes NumPy scalars and arrays leave mixed operators to this class
 
     def __init__(self, value: Any, still: Any, order: Any = None, far: Any = False) -> None:
-        self.value, self.still_, self.order, self.far = (
-            value,
-            still,
-            orders(value, still) if order is None else order,
-            far,
-        )
+        self.value, self.far = value, far
+        self.still_ = np.broadcast_to(still, np.shape(floats(value)))
+        self.order = orders(value, self.still_) if order is None else order
 
     @staticmethod
     def still(value: Any) -> Germ:
-        return Germ(value, np.ones(np.shape(floats(value)), bool))
-
-    @staticmethod
-    def unknown(value: Any) -> Germ:
-        return Germ(value, np.zeros(np.shape(floats(value)), bool))
+        return Germ(value, True)
 
     @property
     def facts(self) -> tuple[Any, Any, Any]:
@@ -101,10 +94,8 @@ class Germs(Domain[Any]):
     def __init__(self, value_of: Table) -> None:
         self.value_of = value_of
 
-    def leaf(self, node: Any) -> Germ:
+    def constant(self, node: Any) -> Germ:
         return Germ.still(self.value_of(node))
-
-    constant = leaf
 
     def operation(self, node: Any, op: Op, operands: list[Any]) -> Any:
         value = self.value_of(node)
@@ -115,8 +106,7 @@ class Germs(Domain[Any]):
         )
 
     def detach(self, node: Any, x: Germ) -> Germ:
-        value = self.value_of(node)
-        return Germ.still(value) if _all_still(x) else Germ.unknown(value)
+        return Germ(self.value_of(node), _all_still(x))
 
 
 class Near(dict[Any, Any]):
@@ -140,7 +130,7 @@ def _parts(operands: Sequence[Any], values: tuple[Any, ...]) -> tuple[Germ, ...]
     Nothing is known of them but whether they move.
     """
     still = all(o is None or _all_still(o) for o in operands)
-    return tuple(Germ.still(part) if still else Germ.unknown(part) for part in values)
+    return tuple(Germ(part, still) for part in values)
 
 
 def _all_still(operand: Any) -> bool:
@@ -166,9 +156,7 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         )
         value = replace_where(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
-        return Germ(
-            value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value)
-        )
+        return Germ(value, still, order, _far(op, operands, static, value))
     if op.algebra in ("product of entries", "matrix product"):
         return _germ_of_product(op, operands, static, value)
     if all(o is None or _all_still(o) for o in operands):
@@ -226,10 +214,9 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
         inside = np.isfinite(operand.value) & (operand.value != 0)
         ends = ends & (inside | operand.far | operand.still_)
     for nudge in (1 - _NUDGE, 1 + _NUDGE):
-        beside = [np.asarray(o.value) for o in operands]
         beside = [
             a * a.dtype.type(nudge ** (i + 1)) if a.dtype.kind == "f" else a
-            for i, a in enumerate(beside)
+            for i, a in enumerate(np.asarray(o.value) for o in operands)
         ]
         ends = ends & np.equal(op.forward(*beside, **static), value)
     return ends
@@ -249,7 +236,7 @@ def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value:
     if op.kind != "piecewise" or op.linear or op.partials is None or op is div:
         return [False] * len(operands)
     partials = [
-        None if p is None else p(Germ.unknown(value), *operands, **static) for p in op.partials
+        None if p is None else p(Germ(value, False), *operands, **static) for p in op.partials
     ]
     return [
         True
@@ -299,7 +286,7 @@ def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], v
     Its facts are known for operations that move and sum entries.
     """
     if not op.linear or any(isinstance(o, tuple) for o in operands):
-        return Germ.unknown(value)
+        return Germ(value, False)
 
     def carry(facts: Sequence[Any]) -> Any:
         return np.asarray(op.forward(*facts, **static))

@@ -23,7 +23,7 @@ from gradcli.language import constructors
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, as_is, full, item, ones, zeros
-from gradcli.language.library_names import all_, any_
+from gradcli.language.library_names import SHARED
 from gradcli.language.names import Function, Indices, Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.namespace import ufuncs
@@ -110,14 +110,10 @@ class Entries(Thing):
                     help="write one update after the other",
                 )
             given = update(getitem(self.base, index=self.index), given)
-        return self._put(self.base, places, given)
-
-    @staticmethod
-    def _put(x: Expr, places: np.ndarray, values: Expr) -> Expr:
-        every = entry_numbers(x.shape)
+        every = entry_numbers(self.base.shape)
         every.reshape(-1)[places] = entry_numbers((places.size,), every.size)
-        made: Expr = mix(x, values, every) if places.size else x
-        return made
+        put: Expr = mix(self.base, given, every) if places.size else self.base
+        return put
 
 
 # How each of JAX's update methods combines what is there with a new value; None replaces it.
@@ -198,6 +194,11 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
     name = next((name for name, node in named if node is x and name in required), "")
     found = scope.passed_back[scope.cleared.get(name, 0) :]
     found = [y for y in found if y is None or x in reachable([y])]
+    if scope.requiring and not name:
+        raise UnknownNameError(
+            "it is no name that requires a gradient: PyTorch has None here",
+            help="write x.requires_grad_() or grad(y, x)",
+        )
     if not name or not found:
         raise UnknownNameError(
             "there is no gradient: nothing was passed back to it", help="write grad(y, x)"
@@ -302,8 +303,7 @@ METHODS: dict[str, Routine] = routines({
     "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _new(ones)),
     "new_full": (f"x, shape|size, value|fill_value, dtype, {_PLACED}", _new_full),
     "new_tensor": (f"x, data, dtype, {_PLACED}", _new_tensor),
-    "any": ("x, axis, -out, keepdims, where", any_),
-    "all": ("x, axis, -out, keepdims, where", all_),
+    **{name: SHARED[name] for name in ("any", "all")},
     "item": ("x, ***index", _entry),
     "backward": ("x, gradient, retain_graph, create_graph", _backward),
     "flatten": ("x, start_dim|order, end_dim", _flatten),

@@ -261,11 +261,8 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     if name in scope.failed:
         line = scope.failed[name]
         cause = scope.causes.get(line, line)
-        why = "its binding" if cause == line else "it depends on the binding"
-        error = MissingValueError(
-            f"'{name}' has no value: {why} on line "
-            f"{cause}{' has an error' if cause == line else ', which has an error'}"
-        )
+        why = "it depends on" if cause != line else "it is set or changed by"
+        error = MissingValueError(f"'{name}' has no value: {why} line {cause}, which has an error")
         error.follows = cause
         return error
     parts = split_glued(name, scope.names) if name not in scope.functions else None
@@ -339,10 +336,9 @@ def unknown_function(
     program.
     """
     if primes and is_function(name):
-        message, derivative = "primes are of functions that the program defines", f"{name}(x)"
-        for _ in range(primes):
-            derivative = f"grad({derivative}, x)"
-        return UnknownNameError(message, help=f"write {derivative}")
+        message = "primes are of functions that the program defines"
+        help = f"write {'grad(' * primes}{name}(x){', x)' * primes}"
+        return UnknownNameError(message, help=help)
     close = suggestion(name, scope.functions) or close_to(name)
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
     help = "define it before, or write * to multiply"
@@ -657,9 +653,7 @@ def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[st
 
 def _rows(argument: Any) -> Any:
     """Tuples as lists, which are arrays."""
-    return (
-        [_rows(part) for part in argument] if type(argument) in (tuple, list, Indices) else argument
-    )
+    return [_rows(part) for part in argument] if type(argument) in _ROWS else argument
 
 
 def _as_ufunc(found: Signature) -> Signature:

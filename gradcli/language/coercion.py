@@ -31,10 +31,6 @@ class Coercion:
         # Those of the last expression and of the names that it mentions.
         self.static_uses: dict[StaticUse, None] = {}
 
-    @property
-    def random(self) -> np.random.Generator:
-        return self.scope.random
-
     def value(self, result: Any, depth: int = 0) -> Expr:
         """Convert a result to a node.
 
@@ -307,11 +303,7 @@ def _index(builder: Builder, part: Any) -> Any:
         return shapes.StaticArray(np.asarray(value))
     if isinstance(value, int):
         return value
-    array = (
-        np.asarray(value, dtype=np.int64)
-        if isinstance(value, list) and not value
-        else np.asarray(value)
-    )
+    array = np.asarray(value)
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":

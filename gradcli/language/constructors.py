@@ -32,7 +32,7 @@ from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.registry import record_named
 from gradcli.ops.structure import to_float
-from gradcli.texts import words
+from gradcli.texts import read_float, words
 
 _MANY = 2.0**63  # entries: more than any limit allows
 
@@ -94,18 +94,12 @@ def _filler(name: str, value: float) -> Callable[..., Expr]:
         extents = shape if isinstance(shape, tuple) else (shape,)
         return _spread(builder, name, value, shape_of(builder, *extents), dtype)
 
-    make.__name__ = name
     return make
 
 
-def _filled_alike(name: str, value: float) -> Callable[..., Expr]:
-    """Zeros, or ones, of the shape of x."""
-
-    def make(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
-        return _spread(builder, name, value, x.shape, dtype)
-
-    make.__name__ = name
-    return make
+def _alike(make: Callable[..., Expr]) -> Callable[..., Expr]:
+    """Return the constructor of what another one makes, of the shape of x."""
+    return lambda builder, x, dtype=None: make(builder, x.shape, dtype)
 
 
 zeros, ones = _filler("zeros", 0.0), _filler("ones", 1.0)
@@ -118,7 +112,7 @@ def full(builder: Builder, shape: Any, value: Expr, dtype: Any = None) -> Expr:
 
 def full_like(builder: Builder, x: Expr, value: Expr, dtype: Any = None) -> Expr:
     """Make an array of the shape of x filled with one value, which keeps its derivative."""
-    return _spread(builder, "full_like", value, x.shape, dtype)
+    return full(builder, x.shape, value, dtype)
 
 
 def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
@@ -228,7 +222,6 @@ def _spaced(name: str) -> Callable[..., Any]:
         numbers = _as_dtype(builder, name, numbers, dtype)
         return (numbers, step) if builder.flag(retstep, f"'retstep' of {name}") else numbers
 
-    make.__name__ = name
     return make
 
 
@@ -242,7 +235,7 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
         drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
         builder.graph.limits.check_array(drawn)
-        source = builder.scope.seeded.get(library, builder.random)
+        source = builder.scope.seeded.get(library, builder.scope.random)
         if isinstance(source, Generator):
             kind = np.float64 if dtype is not None and dtype.name == "float64" else np.float32
             numbers = (source.uniform if name == "rand" else source.normal)(drawn, kind)
@@ -250,7 +243,6 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
             numbers = (source.random if name == "rand" else source.standard_normal)(drawn)
         return _as_dtype(builder, name, builder.scope.draw(np.asarray(numbers)), dtype)
 
-    make.__name__ = name
     return make
 
 
@@ -265,7 +257,9 @@ def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None)
         raise ArgumentError(f"randint draws from low to less than high, not {ends[0]}, {ends[1]}")
     source = builder.scope.seeded.get(TORCH)
     numbers = (
-        builder.random.integers(*ends, drawn) if source is None else source.whole(*ends, drawn)
+        builder.scope.random.integers(*ends, drawn)
+        if source is None
+        else source.whole(*ends, drawn)
     )
     return builder.graph.constant(numbers)
 
@@ -276,7 +270,7 @@ def randperm(builder: Builder, n: Any) -> Expr:
     if count < 0:
         raise ArgumentError(f"randperm: n must be at least 0, not {count}")
     builder.graph.limits.check_array((count,))
-    source = builder.scope.seeded.get(TORCH, builder.random)
+    source = builder.scope.seeded.get(TORCH, builder.scope.random)
     return builder.graph.constant(source.permutation(count))
 
 
@@ -355,9 +349,7 @@ def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
         kept = node.payload is not None and np.array_equal(
             rounded, np.asarray(node.payload, np.float64), equal_nan=True
         )
-        return (
-            node if kept else builder.graph.constant(rounded[()] if rounded.ndim == 0 else rounded)
-        )
+        return node if kept else builder.graph.constant(rounded[()])
     raise UnreadArgumentError(
         f"{written} would round to {name}",
         help="leave it out: numbers have one precision, which --dtype chooses",
@@ -432,8 +424,8 @@ def known_number(text: str) -> float:
     Raises TypeMismatchError.
     """
     try:
-        return float(text)
-    except ValueError:
+        return read_float(text)
+    except (ValueError, OverflowError):
         raise TypeMismatchError(f"the string {text!r} is no number") from None
 
 
@@ -470,9 +462,10 @@ def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
 
     They are the rows of one matrix if ``as_tuple`` is false.
     """
-    if not builder.flag(as_tuple, "'as_tuple'"):
-        return nonzero_rows(builder, x)
-    return indices_by_numpy(builder, "nonzero", np.atleast_1d(mask_of(builder, x)))
+    mask = mask_of(builder, x)
+    if builder.flag(as_tuple, "'as_tuple'"):
+        return indices_by_numpy(builder, "nonzero", np.atleast_1d(mask))
+    return indices_by_numpy(builder, "argwhere", mask)
 
 
 def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
@@ -480,11 +473,7 @@ def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
 
     The matrix has a column for each axis.
     """
-    return (
-        nonzero(builder, x)
-        if builder.flag(as_tuple, "'as_tuple'")
-        else indices_by_numpy(builder, "argwhere", mask_of(builder, x))
-    )
+    return nonzero(builder, x, as_tuple)
 
 
 # -- Functions of the language that are compositions of operations -------------------------------
@@ -577,9 +566,10 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
+    "zeros": zeros, "ones": ones, "zeros_like": _alike(zeros), "ones_like": _alike(ones),
     **{name: _drawer(name) for name in words("rand randn")},
     **{f"torch_{name}": _drawer(name, TORCH) for name in words("rand randn")},
+    **{f"{name}_like": _alike(_drawer(name, TORCH)) for name in words("rand randn")},
     **{f.__name__: f for f in (full, full_like, eye, arange, array, einsum, item, randint, randperm)},
     **{name: _spaced(name) for name in words("linspace logspace geomspace")},
     "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,

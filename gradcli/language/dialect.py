@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, ParseError, Source, Span, did_you_mean
@@ -129,28 +130,17 @@ class Dialect:
         """Take note of a new logical line; ``bound`` are the names that have values."""
         if self._complete:
             return
-        if not self._guesses:
-            self.seen.add(source, bound)
-            return
-        before = set(self.seen.prefixes)
+        known = len(self.seen.prefixes)
         self.seen.add(source, bound)
-        new = [dialect for dialect in self.seen.prefixes if dialect not in before]
-        guesses = ((guess, dialect) for dialect in new for guess in self._guesses.values())
-        wrong = next(
-            (
-                pair
-                for pair in guesses
-                if differs(pair[0].call, frozenset((pair[0].dialect, pair[1])))
-            ),
-            None,
-        )
-        if wrong is not None:
-            guess, dialect = wrong
-            self.conflict = (
-                f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line "
-                f"{guess.line} was read as "
-                f"{_SHOWN[guess.dialect]}'s, as nothing said so before"
-            )
+        new = [*self.seen.prefixes][known:]
+        for dialect, guess in product(new, self._guesses.values()):
+            if differs(guess.call, frozenset((guess.dialect, dialect))):
+                self.conflict = (
+                    f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line "
+                    f"{guess.line} was read as "
+                    f"{_SHOWN[guess.dialect]}'s, as nothing said so before"
+                )
+                return
 
     def refusal(self, statement: Statement) -> AmbiguousError:
         """Return the error of the line that has just come, whose dialect comes too late.

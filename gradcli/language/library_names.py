@@ -29,7 +29,7 @@ from gradcli.language.constructors import (
     shape_of,
     whole_numbers,
 )
-from gradcli.language.names import DERIVATIVES, Function, Thing, dtype_of
+from gradcli.language.names import DERIVATIVES, Function, Results, Thing, dtype_of
 from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
@@ -110,11 +110,7 @@ def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> 
     return whole_numbers(builder, np.array(places, np.int64))
 
 
-triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices")
-triu_of_pytorch, tril_of_pytorch = (
-    _triangle_of_pytorch("triu_indices"),
-    _triangle_of_pytorch("tril_indices"),
-)
+_TRIANGLES = words("triu_indices tril_indices")
 
 
 # -- What NumPy indexes in order to join arrays: ``np.c_[x, y]``, ``np.r_[0, x, 1:4]`` -----------
@@ -169,18 +165,18 @@ def count_nonzero(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = F
     return _holding(builder, x, axis, keepdims, None, 1.0)
 
 
-def any_(
-    builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
-) -> Any:
-    """Return whether an entry is not 0."""
-    return logic.greater(_holding(builder, x, axis, keepdims, where, 1.0), 0.0)
+def _holds(compare: Callable[..., Any], counted: float) -> Callable[..., Any]:
+    """Return the function that compares the count of entries, or of zeros, with 0."""
+
+    def holds(
+        builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
+    ) -> Any:
+        return compare(_holding(builder, x, axis, keepdims, where, counted), 0.0)
+
+    return holds
 
 
-def all_(
-    builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None
-) -> Any:
-    """Return whether no entry is 0."""
-    return logic.equal(_holding(builder, x, axis, keepdims, where, 0.0), 0.0)
+any_, all_ = _holds(logic.greater, 1.0), _holds(logic.equal, 0.0)
 
 
 def isclose(
@@ -214,8 +210,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "nonzero": ("x, as_tuple", nonzero),
     "argwhere": ("x", nonzero_rows),
     "flatnonzero": ("x", flatnonzero),
-    "triu_indices": ("n, k, m", triu_indices),
-    "tril_indices": ("n, k, m", tril_indices),
+    **{name: ("n, k, m", _triangle(name)) for name in _TRIANGLES},
     "ix_": ("***lists", ix_),
     "block": ("arrays", block),
     "any": ("x, axis, -out, keepdims, where", any_),
@@ -226,45 +221,35 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose")},
+    **{name: SHARED[name] for name in words("argwhere count_nonzero isclose allclose")},
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),
     "nonzero": ("x, as_tuple", nonzero_rows),
-    "triu_indices": ("row, col, offset, -dtype, -device, -layout", triu_of_pytorch),
-    "tril_indices": ("row, col, offset, -dtype, -device, -layout", tril_of_pytorch),
+    **{
+        name: ("row, col, offset, -dtype, -device, -layout", _triangle_of_pytorch(name))
+        for name in _TRIANGLES
+    },
 }
 
 
 _LIMITS = words("eps max min tiny smallest_normal resolution")
 
 
-class Limits(Thing):
-    """``np.finfo(float)``: what is known of floats of a precision."""
-
-    written = "finfo(...)"
-
-    def __init__(self, info: Any) -> None:
-        self.info = info
-
-    def attribute(self, builder: Builder, name: str) -> Any:
-        if name not in _LIMITS:
-            raise UnknownNameError(
-                f"{self.written} has no attribute '{name}'", help="it has eps, max, min and tiny"
-            )
-        return builder.graph.constant(float(getattr(self.info, name)))
-
-
 def _limits(library: str) -> Callable[..., Any]:
+    """Return ``np.finfo``: what is known of floats of a precision."""
+
     def limits(builder: Builder, dtype: Any = None) -> Any:
         usual = DType("float32" if library == TORCH else builder.scope.precision)
         kind = usual if dtype is None else dtype_of(dtype)
         try:
-            return Limits(np.finfo("" if kind is None else kind.name))
+            info = np.finfo("" if kind is None else kind.name)
         except (TypeError, ValueError):
             raise ArgumentError(
                 "finfo takes a dtype of floats", help="write np.finfo(float).eps"
             ) from None
+        numbers = tuple(builder.graph.constant(float(getattr(info, name))) for name in _LIMITS)
+        return Results.of(numbers, tuple(_LIMITS))
 
     return limits
 
@@ -329,6 +314,7 @@ _TABLES = {
         "grad": ("outputs, inputs, grad_outputs, -retain_graph, -create_graph, -only_inputs", gradients),
         "device": ("name|type, -index", lambda builder, name: name),
         "kl_divergence": ("p, q", divergence),
+        "normal": ("a|mean, b|std, size", _draw("torch_randn")),
     }),
 }  # fmt: skip
 
@@ -439,11 +425,6 @@ def list_(builder: Builder, x: Any) -> Any:
 _PIECES = "write Piecewise((x, x > 0), (0, True))"
 
 
-def heaviside(builder: Builder, x: Expr, h0: Any = 0.5) -> Any:
-    """Compute the unit step, 1/2 at 0 unless another value is given."""
-    return registry.find("heaviside")(x, builder.value(h0))
-
-
 def first_holding(builder: Builder, pieces: Any) -> Expr:
     """Return the first of the values whose condition holds, or NaN if none does, as in sympy.
 
@@ -463,7 +444,7 @@ def first_holding(builder: Builder, pieces: Any) -> Expr:
 
 def rational(builder: Builder, p: Expr, q: Any = 1) -> Any:
     """Compute a quotient."""
-    return builder.graph.apply(registry.OPERATORS["/"], (p, builder.value(q)))
+    return p / builder.value(q)
 
 
 FUNCTIONS = routines({
@@ -475,7 +456,7 @@ FUNCTIONS = routines({
     "Abs": ("x", lambda builder, x: abs_(builder.value(x))),
     "Max": ("***values", lambda builder, values: maximum_of(builder, *values)),
     "Min": ("***values", lambda builder, values: minimum_of(builder, *values)),
-    "Heaviside": ("x, h0", heaviside),
+    "Heaviside": ("x, h0", lambda builder, x, h0=0.5: registry.find("heaviside")(*map(builder.value, (x, h0)))),
     "Piecewise piecewise": ("***pieces", first_holding),
     "Rational": ("p, q", rational),
 })  # fmt: skip

@@ -116,9 +116,9 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                     isinstance(result, Expr)
                     and result not in bound
                     and (result.op is None or result.op is alias)
+                    # A parameter's name belongs to what the call is given.
+                    and tree.name not in frame.locals
                 )
-                # A parameter's name belongs to what the call is given.
-                named = named and tree.name not in frame.locals
                 add({result: ()} if named else {}, tree)
             else:
                 add(_nodes_made(tree, result, frame), tree)

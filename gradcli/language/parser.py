@@ -95,7 +95,7 @@ from gradcli.ops.text import (
     PRODUCT,
     TERM,
 )
-from gradcli.texts import by_word, words
+from gradcli.texts import by_word, read_float, words
 
 LEVELS = 5_000  # most levels of nesting: brackets, and functions without brackets
 _SHALLOW = 8  # levels for which Python's usual recursion limit is enough
@@ -615,7 +615,9 @@ class _Parser:
         self.implied = self.implied or fraction > 0
         try:
             whole = digits.replace("_", "").isdigit() and len(digits) < _LONGEST_NUMBER
-            return fraction + (int(digits) if whole else float(digits))
+            return fraction + (int(digits) if whole else read_float(digits))
+        except OverflowError as error:
+            self.fail(str(error), token.span, "write inf for infinity")
         except ValueError:
             self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
 

@@ -147,6 +147,7 @@ _BOUND = re.compile(
 # -- errors --------------------------------------------------------------------------------------
 
 
+_NO_STORE = "the language has no stores: a value stays as it is"
 _NO_STATEMENT = "the language has no '{}' statement"
 # What marks a text as Python that is not read, what is said of it, and what to write instead.
 _READ = r"(?!\s*(?:def\s+\w+\s*\([\w\s,]*\)\s*:\s*(?:#.*\s*)*return\b|\w+\s*=\s*lambda\s[\w\s,]*:))"
@@ -158,8 +159,9 @@ _OUTSIDE = (
     ),
     (re.compile(rf"{_READ}\s*({'|'.join(_OPENING)})\b"), _NO_STATEMENT, None),
     (re.compile(r"\s*(@)\w"), "the language has no decorators", None),
-    (_STORE, "the language has no stores: a value stays as it is", "write x = x.at[0].set(1)"),
-)
+    (re.compile(r"\s*[\w.]+\.\w+\s*((?:[-+*/]|\*\*)?=)(?!=)"), _NO_STORE, "write y = x + 1 for a new value"),
+    (_STORE, _NO_STORE, "write x = x.at[0].set(1)"),
+)  # fmt: skip
 
 
 def explain_error(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
@@ -196,9 +198,7 @@ def lost_bindings(source: Source, start: int, text: str) -> Iterator[Lost]:
 
     Their names have no value.
     """
-    names = names_bound(text)
-    if names or _EFFECT.search(text) or _STORE.match(text):
-        yield Lost(source, Span(start, start + len(text)), names)
+    yield Lost(source, Span(start, start + len(text)), names_bound(text))
 
 
 def names_bound(text: str) -> list[str]:
@@ -211,7 +211,6 @@ def names_bound(text: str) -> list[str]:
 # What changes values or gradients in place: of names in its line, or of all that are trained.
 _IN_PLACE = re.compile(r"\w_\(|\bout ?=|\.sort\(\)")
 _TRAINS = re.compile(r"\.step\(|\bparameters\(|^[ \t]*(?:for|while)\b", re.MULTILINE)
-_EFFECT = re.compile(rf"{_IN_PLACE.pattern}|{_TRAINS.pattern}|\bbackward\(", re.MULTILINE)
 
 
 def names_changed(text: str) -> tuple[set[str], bool]:
@@ -268,9 +267,11 @@ def _in_text(source: Source, text: Token) -> Iterator[Part]:
         yield Part(source, [*tokens, Token(END, "", at)], 0, len(tokens), Span(begin, at))
 
 
-# Effects of training scripts: a gradient is required or cleared, or random numbers are seeded.
+# Effects of training scripts: a gradient is required, not required or cleared, or random numbers
+# are seeded.
 _EFFECTS = re.compile(
     r"(?P<requires>\w+)\.(?:requires_grad(?:_\((?:requires_grad=)?(?:True)?\)| ?= ?True)|retain_grad\(\))"
+    r"|(?P<freezes>\w+)\.requires_grad(?:_\((?:requires_grad=)?False\)| ?= ?False)"
     r"|(?P<clears>\w+)\.(?:zero_grad\((?:set_to_none=\w+)?\)|grad(?:(?:\.data)?\.zero_\(\)| ?= ?None))"
     rf"|torch(?:\.random)?\.manual_seed\((?P<{TORCH}>\d+)\)|(?:np|numpy)\.random\.seed\((?P<{NUMPY}>\d+)\)"
 )
@@ -288,10 +289,7 @@ _METHODS = {
         "'step' changes values in place: a value stays as it is",
         "leave it out: the gradients stand before it",
     ),
-    "requires_grad_": (
-        "'requires_grad_' changes a value in place: a value stays as it is",
-        "write {0} = detach({0})",
-    ),
+    "register_hook": ("the language has no hooks", _LEFT_OUT),
     "sort": (
         "{0}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy",
         "write sort({0})",
@@ -300,12 +298,12 @@ _METHODS = {
 
 
 def refuse_method(part: Part) -> None:
-    """Refuse ``optimizer.step()`` and ``x.sort()``.
+    """Refuse ``optimizer.step()``, ``x.register_hook(f)`` and ``x.sort()``.
 
     ``x.sort()`` is a sorted copy in one library and a store in the other.
     """
     name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
-    alone = part.token(4).text == ")" or part.token(5).text == "=" or method == "requires_grad_"
+    alone = part.token(4).text == ")" or part.token(5).text == "=" or method == "register_hook"
     if method in _METHODS and alone and name not in ROOTS and part.closing(3) == count - 1:
         message, help = _METHODS[method]
         part.fail(message.format(name), part.token(2).span, help.format(name))
@@ -380,11 +378,9 @@ def unknown_module(path: str) -> UnknownNameError:
 
 def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
     """Return the error of a name that a known module does not have, or not here."""
-    help = (
-        "leave it out: what it does is not in the language"
-        if close is None or f"'{name}'" in close
-        else close
-    )
+    help = "`gradcli functions` lists what there is"
+    if close is not None and f"'{name}'" not in close:
+        help = close
     return UnknownNameError(f"'{path}' has no '{name}' here", help=help)
 
 

@@ -299,8 +299,8 @@ class Reading(Coercion):
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
             self._refuse_all_axes(node, name, frame, arguments)
-        if found in (None, NUMPY) and meanings.takes_more(name, MATH, len(arguments)):
-            return MATH  # log(x, b)
+            if meanings.takes_more(name, MATH, len(arguments)):
+                return MATH  # log(x, b)
         if found is None:
             found = (
                 NUMPY
@@ -362,14 +362,10 @@ class Reading(Coercion):
         axes = self.value(
             list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]
         ).ndim
-        dialect = self.scope.dialect
+        dialect, own = self.scope.dialect, evidence_of(frame, self.scope).prefixes
         if axes > 1 and (
-            evidence_of(frame, self.scope).prefixes
-            or self.scope.imported
-            or dialect.is_pasted()
-            or dialect.asked_dialect()
+            own or self.scope.imported or dialect.is_pasted() or dialect.asked_dialect()
         ):
-            own = evidence_of(frame, self.scope).prefixes
             prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.asked_dialect() or NUMPY]
             text = frame.text_of(node.arguments[0])
             raise AmbiguousError(
@@ -419,9 +415,8 @@ class Reading(Coercion):
                 name, library, method, bool(given) and isinstance(given[0], (list, tuple))
             )
             refused = is_refused(name, library, method)
-        if not (library == TORCH and stops) and not (library == JAX and refused):
-            return made
-        if not any(map(self._varies, given)):
+        concerned = (library == TORCH and stops) or (library == JAX and refused)
+        if not concerned or not any(map(self._varies, given)):
             return made
         callee = node.callee
         written = (

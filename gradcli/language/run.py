@@ -111,6 +111,7 @@ class Bindings:
             changed |= scope.requiring or (scope.leaves.keys() if ".step(" in text else set())
         for name in (*names, *scope.names.keys() & changed):
             self.lose(name, statement, error)
+        scope.hooked |= "_hook(" in text
         if "backward(" in text:
             scope.passed_back.append(None)
 
@@ -365,7 +366,6 @@ def statements(
 
 
 _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
-_REQUIRES = re.compile(r"\brequires_grad ?= ?True")  # in a binding, asks for the name's gradient
 
 
 class Sides(NamedTuple):
@@ -376,7 +376,7 @@ class Sides(NamedTuple):
     right: Expr
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Lowered:
     """A query or assert as nodes of the graph."""
 
@@ -503,13 +503,13 @@ class Program:
                         help=f"write {name} = {name} + 1 for a new value",
                     ).at(statement.span, statement.source)
                 self.bindings.bind(statement)
-                if _REQUIRES.search(statement.text):
-                    self.scope.requiring.add(statement.name)
+                self._require([statement])
             case Definition():
                 self.scope.functions[statement.name] = statement
                 self.scope.mentioned |= words_of(statement)
             case Several():
                 self.bindings.bind_several(statement)
+                self._require(statement.bindings)
             case Import():
                 self.lowering.take(statement)
             case Effect():
@@ -518,14 +518,36 @@ class Program:
                 self.bindings.spoil(statement, statement.names)
         return None
 
+    def _require(self, statements: Iterable[Binding | DataBinding]) -> None:
+        """Let names have gradients whose calls ask for them; others ask for values without a name.
+
+        Raises ArgumentError for whole numbers.
+        """
+        for each in statements:
+            if not isinstance(each, Binding) or not re.search(
+                r"\brequires_grad(_\(| ?= ?True)", each.text
+            ):
+                continue
+            root = each.expression.root
+            if re.search(r"\btensor\([][\d\s,]+requires_grad", each.text):
+                raise ArgumentError(
+                    "only tensors of floating point dtype can require gradients",
+                    help="write 1.0 for a float",
+                )
+            asks = isinstance(root, Call) and (
+                "requires_grad" in dict(root.keywords)
+                or getattr(root.callee, "name", "") == "requires_grad_"
+            )
+            self.scope.take_effect("requires", each.name if asks else "")
+
     def _result(self, statement: Query) -> Expr:
         expression, source = statement.expression, statement.source
         result = self._lower(expression, source)
         if isinstance(result, tuple) and not isinstance(result, DType):
             names = result.names if isinstance(result, Results) else ()
             first = f".{names[0]}" if names else "[0]"
-            written = expression.root if isinstance(expression.root, Call) else None
-            text = "(x, y)" if written is None else source.text[written.start : written.end]
+            root = expression.root
+            text = source.text[root.start : root.end] if isinstance(root, Call) else "(x, y)"
             error = TypeMismatchError(
                 f"the result is a tuple of {len(result)}, not an array",
                 help=f"take one entry: {text}{first}",

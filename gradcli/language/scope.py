@@ -101,7 +101,9 @@ class Scope:
         self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
         # Whether a name in wrt without a value is an error; if not, it may belong to another query.
         self.needed = False
-        self.requiring: set[str] = set()  # names whose gradients a script asks for
+        # Names whose gradients a script asks for; an empty one stands for values without a name.
+        self.requiring: set[str] = set()
+        self.hooked = False  # whether gradients go through a hook that was refused
         # what backward() was called on; None where that was refused
         self.passed_back: list[Expr | None] = []
         self.freed: set[Expr] = set()  # named values whose graph a backward() has freed
@@ -111,7 +113,6 @@ class Scope:
         # Whether names hold one of many trial points, or columns of them, whose verdicts do without
         # sympy and without repairs.
         self.in_passing = False
-        self._random: np.random.Generator | None = None
         self._integral: dict[Expr, bool] = {}
 
     def take_effect(self, kind: str, of: str) -> None:
@@ -120,7 +121,18 @@ class Scope:
         Clearing without a name in the program clears all names.
         """
         if kind == "requires":
+            node = self.names.get(of)
+            if (
+                node is not None
+                and not node.is_leaf
+                and node not in self.differentiable_nodes(node)
+            ):
+                self.bind_value(of, self.evaluate(node))
             self.requiring.add(of)
+        elif kind == "freezes":
+            self.requiring.discard(of)
+            if of in self.names:
+                self.names[of] = structure.detach(self.names[of])
         elif kind == "clears":
             for name in [of] if of in self.names else self.names:
                 self.cleared[name] = len(self.passed_back)
@@ -135,13 +147,13 @@ class Scope:
         As in PyTorch, that frees what the operations after names that require a gradient have
         saved, unless it is retained. Raises ArgumentError where that is freed already.
         """
-        saved: dict[Expr, bool] = {}
-        for node in reachable([y]):
-            inner = [saved[part] for part in node.given_operands if part in saved]
-            if node.is_leaf and node.payload.name in self.requiring:
-                saved[node] = False
-            elif inner and node.op and node.op is not structure.detach:
-                saved[node] = any(inner) or bool(node.op.saves)
+        if self.hooked:
+            raise ArgumentError("gradients go through a hook that was refused")
+        saved = self.differentiable_nodes(y)
+        if y not in saved and self.requiring & self.leaves.keys():
+            raise ArgumentError(
+                "it depends on nothing that requires a gradient", help="write x.requires_grad_()"
+            )
         named = {node for node in saved if saved[node] and node.op is structure.alias}
         if named & self.freed:
             raise ArgumentError(
@@ -152,12 +164,24 @@ class Scope:
         self.passed_back.append(y)
         return y
 
-    @property
+    def differentiable_nodes(self, y: Expr) -> dict[Expr, bool]:
+        """Return the nodes of a value that require a gradient.
+
+        Each comes with whether an operation on the way to it has saved something.
+        """
+        saved: dict[Expr, bool] = {}
+        for node in reachable([y]):
+            inner = [saved[part] for part in node.given_operands if part in saved]
+            if node.is_leaf and node.payload.name in self.requiring:
+                saved[node] = False
+            elif inner and node.op and node.op is not structure.detach:
+                saved[node] = any(inner) or bool(node.op.saves)
+        return saved
+
+    @cached_property
     def random(self) -> np.random.Generator:
         """The program's one random generator."""
-        if self._random is None:
-            self._random = np.random.default_rng(self.random_state)
-        return self._random
+        return np.random.default_rng(self.random_state)
 
     def draw(self, numbers: np.ndarray) -> Expr:
         """Make a node of random numbers."""
@@ -375,8 +399,6 @@ class Builder(Host, Protocol):
     def scope(self) -> Scope: ...
     @property
     def graph(self) -> Graph: ...
-    @property
-    def random(self) -> np.random.Generator: ...
 
     def value(self, argument: Any) -> Expr:
         """Convert a result to a node.

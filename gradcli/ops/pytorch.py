@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.text import FORM
+from gradcli.texts import words
 
 # -- dtypes that are refused -----------------------------------------------------------------------
 
@@ -116,3 +117,25 @@ def kept_places(op: Op, operands: int, wanted: int) -> tuple[list[int], list[int
         read = set(op.saves)
     keeps = [place for place, name in enumerate(("out", *names)) if name in read]
     return keeps, [place for place in range(operands + 1) if place not in keeps]
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+_ABSENT = words(
+    "acot acoth acsc acsch adjugate airy append arccot arccoth arccsc arccsch arcsec arcsech "
+    "array_split asec asech average bernoulli_nll besseli besselj besselk bessely beta betainc "
+    "betaln binom boxcox broadcast_arrays cbrt Chi Ci comb compress conjugate convolve correlate "
+    "cot coth csc csch dawsn degrees divmod E1 ediff1d Ei ellipe ellipk erfcinv erfi eval_chebyt "
+    "eval_chebyu eval_hermite eval_hermitenorm eval_laguerre eval_legendre exp1 exp10 expand_dims "
+    "expi expm expn exprel extract fabs factorial fresnel gamma huber hurwitz_zeta hyp1f1 hyp2f1 "
+    "interp iv j0 j1 jn jv k0 k1 kn kv lambertw li ln log_expit log_sigmoid loggamma "
+    "matrix_transpose matvec mod modf nanpercentile ndarray.compress owens_t percentile perm "
+    "permute_dims poch polyval power pseudo_huber ptp radians rel_entr rgamma rint sec sech Shi "
+    "shichi Si sici spence spherical_jn stop_gradient struve struveh swish take_along "
+    "take_along_axis unstack vecmat voigt_profile y0 y1 yn yv"
+)
+
+
+def in_pytorch(name: str) -> bool:
+    """Return whether PyTorch has a public function of the catalogue, in any of its modules."""
+    return name not in _ABSENT

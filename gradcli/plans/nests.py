@@ -21,7 +21,7 @@ _SLICES = 16  # least extent of an outer axis, if any axis is so long
 _SHORT = 8  # a value with this many times fewer entries than a nest is kept, not computed again
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Nest:
     """Computations on slices along an axis.
 
@@ -298,7 +298,7 @@ _ROWS = 64  # the same for slices that are computed one by one
 _ROOM = 1 << 12  # most numbers that a block of slices keeps
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Stage:
     """Loop over a slice, or over blocks of slices.
 

@@ -40,7 +40,7 @@ class Identities:
 
     def of(self, outcome: Outcome) -> Identity:
         identity = identity_of(outcome.record, self._file(outcome))
-        return replace(identity, number=self._tally.add(identity.digest))
+        return identity._replace(number=self._tally.add(identity.digest))
 
     def _file(self, outcome: Outcome) -> str:
         """Return the file's path in the folder of its project.
@@ -102,7 +102,7 @@ class KnownFailure(NamedTuple):
         return f"{printable(self.case.file)}{name}: {one_line(self.case.text, 100)} [{self.rule}]"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Baseline:
     """The failures that are known; ``recording`` takes those of this run instead."""
 
@@ -166,7 +166,7 @@ class Baseline:
         """Return the outcome of the ``number``-th of equal cases, excused as by `apply`."""
         if self.path is None or not outcome.bad:
             return outcome
-        outcome.identity = replace(Identities(self.path).of(outcome), number=number)
+        outcome.identity = Identities(self.path).of(outcome)._replace(number=number)
         return self.apply(outcome)
 
     def close(self, roots: set[Path], partial: bool) -> Iterator[str]:

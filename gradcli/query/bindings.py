@@ -287,18 +287,12 @@ def options_of(given: Mapping[str, Any], command: str = "") -> dict[str, Any]:
     return {name: option_of(name, value, command) for name, value in given.items()}
 
 
-def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
-    """Raise UsageError for options that exclude each other.
-
-    ``usual`` has the values of options that are not given.
-    """
+def refuse_exclusive(given: Mapping[str, Any]) -> None:
+    """Raise UsageError for options that exclude each other."""
 
     def as_typed(word: str) -> str:
         name, _, value = word.partition("=")
-        is_given = (
-            str(given.get(name)) == value if value else given.get(name) is not usual.get(name)
-        )
-        if is_given:
+        if str(given.get(name)) == value if value else name in given:
             return word if value else f"'{name}'"
         return f"the mode '{name}'" if given.get("mode") == name else ""
 
@@ -315,6 +309,7 @@ def in_words_of_api(
     """
     error.message = error.message.removeprefix("--")
     for name in options:
+        error.message = error.message.replace(f"--{name} ", f"{name} ")
         if error.help == f"give it one: {name}=1":
             error.help = f"give it one: {how(name)}"
     return error

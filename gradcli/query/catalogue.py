@@ -15,7 +15,8 @@ import numpy as np
 from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import Signature, called_by, is_of_numpy
+from gradcli.ops.calling.signatures import Signature, called_by
+from gradcli.ops.pytorch import in_pytorch
 from gradcli.ops.registry import composites, families, record_named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 
@@ -135,11 +136,13 @@ def entry(record: Function) -> Entry:
     """Everything that is known of a function."""
     shown = _example(record)
     known = {} if shown is None else shown.derivative
-    numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
+    numpy, torch = _names(record, NUMPY), _names(record, TORCH)
     return Entry(
         name=record.name,
         family=_family(record),
-        signature=_spelling(record) if record.public else (*torch, *numpy, _spelling(record))[0],
+        signature=_spelling(record)
+        if record.public
+        else (*[f"torch.{call}" for call in torch], *numpy, _spelling(record))[0],
         doc=" ".join(record.doc.split()),
         aliases=list(record.aliases),
         derivative={name: text for name, text in known.items() if text},
@@ -167,20 +170,24 @@ def _spelling(record: Function) -> str:
     return f"{record.name}({', '.join(parts)})"
 
 
-def _names(record: Function, library: str, prefix: str) -> list[str]:
-    """Return how a library calls a function, with the library's own parameters.
-
-    A function that was declared as NumPy's, but that NumPy does not have, is SciPy's.
-    """
+def _names(record: Function, library: str) -> list[str]:
+    """Return how a library that has a function calls it, with the library's own parameters."""
     own = [name for name in (record.name, *record.aliases) if record.public]
     calls = {name: lookup(name, library) for name in (*called_by(record.name, library), *own)}
-    in_numpy = {name for name in calls if any(hasattr(m, name) for m in (np, np.linalg))}
-    others = {name for name in calls if library != NUMPY and not is_of_numpy(name, library)}
+    prefixes = {name: _prefix(name, library) for name in calls}
     return sorted(
-        f"{prefix}{_signature(name, found)}"
+        f"{prefixes[name]}{_signature(name, found)}"
         for name, found in calls.items()
-        if found is not None and name in in_numpy | others
+        if found is not None and prefixes[name] is not None
     )
+
+
+def _prefix(name: str, library: str) -> str | None:
+    """Return what stands before a name in a library, or None if it has no such function."""
+    if library == TORCH:
+        return "" if in_pytorch(name) else None
+    modules = {"np.": np, "np.linalg.": np.linalg}
+    return next((prefix for prefix, module in modules.items() if hasattr(module, name)), None)
 
 
 def _signature(name: str, signature: Signature) -> str:

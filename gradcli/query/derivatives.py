@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -227,13 +227,32 @@ _TOLD = 3  # most operations named in a warning
 _STRETCH = 1 << 17  # entries that are examined at a time
 
 
+CONVENTION = "whose value 1 is a convention"
+
+
+def _form_of_power(x: Any, y: Any) -> str:
+    """Return the indeterminate form of a power that is 1 all the same; empty if it has none."""
+    forms = {
+        "0^0": (x == 0) & (y == 0),
+        "∞^0": np.isinf(x) & (y == 0),
+        "1^∞": (x == 1) & np.isinf(y),
+    }
+    return next((name for name, at in forms.items() if np.any(at)), "")
+
+
 def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
     """Return warnings that say where a value first became infinite or NaN.
 
-    They name the operations that the result has it from.
+    They name the operations that the result has it from, and powers that are 1 by convention.
     """
+    powers = dict.fromkeys(
+        f"{text_of(scope, node)} has the form {form}, {CONVENTION}"
+        for node in filter(_has_exponent, order)
+        if (form := _form_of_power(*[values[operand] for operand in node.given_operands]))
+        and any(each.is_leaf for each in reachable([node.given_operands[1]]))
+    )
     if order[-1].kind != "float" or _finite(values[order[-1]]):
-        return []
+        return [*powers]
     found: list[str] = []
     given = False
     blamed = {order[-1]}
@@ -250,7 +269,7 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
         )
         if node.op.outputs == 1 and is_born:
             found.append(_origin_in_words(scope, node, values))
-    told = list(dict.fromkeys(reversed(found)))[:_TOLD]
+    told = [*[*dict.fromkeys(reversed(found))][:_TOLD], *powers]
     return ["a value that was given is not finite", *told] if given else told
 
 
@@ -297,7 +316,7 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.given_operands)
     left = f"({x!r})" if sign == "**" and x < 0 else f"{x!r}"
     right = f"({y!r})" if y < 0 else f"{y!r}"
-    for n in (3, 5, 7, 9) if sign == "**" and x < 0 and math.isfinite(y) else ():
+    for n in (3, 5, 7, 9) if sign == "**" and x < 0 and math.isfinite(9 * y) else ():
         power = round(n * y)
         if math.gcd(power, n) == 1 and math.isclose(n * y, power, rel_tol=1e-7):
             root = "cbrt(...)" if n == 3 else f"(sign(...)*abs(...)**(1/{n}))"
@@ -382,6 +401,26 @@ def nan_in_pytorch(
                 "repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
             )
     return told
+
+
+def choices_of_jax(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> Iterator[str]:
+    """Yield warnings of what JAX has another number for, at a kink."""
+    from gradcli.check.claims import in_jax
+
+    theirs, _ = in_jax(root, [])
+    if theirs is root:
+        return
+    values = forward([theirs], scope.values, scope.precision)
+    found = {
+        "the value": values[theirs],
+        **gradient(scope, theirs, wrt, record.seed, values),
+    }
+    ours = {"the value": record.value, **(record.grad or {})}
+    for name, number in found.items():
+        differs = ~np.isclose(number, ours[name], rtol=1e-6, equal_nan=True)
+        for place in np.argwhere(differs)[:1].tolist():
+            entry = np.asarray(number)[tuple(place)]
+            yield f"{name}{place or ''}: JAX has {entry:g}, its choice at a kink"
 
 
 def _as_pytorch(

@@ -23,8 +23,10 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.ops.calling.prefixes import JAX
 from gradcli.options import Options
 from gradcli.query.derivatives import (
+    choices_of_jax,
     first_nonfinite,
     gradient,
     has_nan,
@@ -209,11 +211,13 @@ def records(
 def join_records(found: Iterable[Record]) -> Record | None:
     """Return the result of a program with these records, up to the first that has an error."""
     result: Record | None = None
+    queries = 0
     for record in found:
+        queries += record.mode != "assert"
         result = record if result is None else result.join(record)
         if record.error is not None:
-            break
-    return result
+            return result
+    return result and result.last_of(queries)
 
 
 Lower = Callable[[Any], Lowered | None]  # executes a statement, giving it lowered
@@ -321,6 +325,8 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         record.at = {name: scope.evaluate(x) for name, x in wrt.items()}
     if values is not None:
         _differentiate(program, root, wrt, values, order, record, options)
+    if record.dialect == JAX and record.seed is not None:
+        record.warnings += choices_of_jax(scope, root, wrt, record)
     if (scope.deviations or options.covariances) and root.kind == "float":
         from gradcli.query.uncertainty import left_out, propagate
 

@@ -6,7 +6,6 @@ An export has the query's value and gradients as nodes, and the names that its f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,10 +24,11 @@ from gradcli.query.evaluate import Script, answers, seed_of
 from gradcli.query.free_variables import lower_freely
 from gradcli.query.programs import variables
 from gradcli.query.uncertainty import left_out
+from gradcli.report.data import data
 from gradcli.report.records import Answer
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Export(Answer):
     """One query as what is exported of it, or its error."""
 

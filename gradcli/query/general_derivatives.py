@@ -312,7 +312,10 @@ def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
             if isinstance(part, Definition):
                 text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
             names = names if asked.wrt is None else asked.wrt
-            yield derive(query_of(text, program), part, names)
+            record = derive(query_of(text, program), part, names)
+            if asked.related is not None:
+                record.expr = "; ".join(each.text for each in said)
+            yield record
 
 
 def query_of(text: str, program: Program) -> Query:

@@ -353,7 +353,7 @@ def plain(raw: Expr, graph: Graph) -> Expr:
 WAYS = best, plain  # each is tried if the one before it changed the function
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class General:
     """An expression in a graph of its own, where its names are leaves, and points to try it at."""
 

@@ -123,7 +123,7 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
             result.warnings += unused
         yield result
 
-    return _answers(function, arguments, answer, **asked)[-1]
+    return _answer(function, arguments, answer, **asked)
 
 
 def _usual(function: Any) -> dict[str, Any]:
@@ -187,7 +187,13 @@ def differentiate(
 
     for word in ("names", "implicit", "of"):
         arguments.pop(word)
-    return _answers(differentiate, arguments, answer, latex=True)[-1]
+    return _answer(differentiate, arguments, answer, latex=True)
+
+
+def _answer(function: Any, *call: Any, **asked: Any) -> Any:
+    """Return the answer to a call of a function of the API that answers the last query."""
+    found = _answers(function, *call, **asked)
+    return found[-1].last_of(len(found))
 
 
 @np.errstate(all="ignore")
@@ -224,13 +230,11 @@ def _answers(
         if isinstance(text_of_range, str) and ".." in text_of_range:
             ranges[name] = text_of_range
             del values[name]
-    said = {
-        name: value
-        for name, value in arguments.items()
-        if value is not None or usual[name] is not None
-    }
-    read = given.options_of(said, what)
-    given.refuse_exclusive(read, usual)
+    changed = given.options_of(
+        {name: value for name, value in arguments.items() if value is not usual[name]}, what
+    )
+    given.refuse_exclusive(changed)
+    read = arguments | changed
     if "mode" in read:
         read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
     asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
@@ -285,7 +289,7 @@ def bound(
     arguments = dict(locals())
     from gradcli.query.bounds import bounds
 
-    return _answers(bound, arguments, bounds)[-1]
+    return _answer(bound, arguments, bounds)
 
 
 def plot(
@@ -317,7 +321,7 @@ def plot(
     arguments = dict(locals())
     from gradcli.query.plots import plots
 
-    return _answers(plot, arguments, plots)[-1]
+    return _answer(plot, arguments, plots)
 
 
 def export(

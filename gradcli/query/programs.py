@@ -46,7 +46,7 @@ _LISTED = 20  # names listed in a help
 _MEANT = 100  # most unmentioned names for which a suggestion is sought
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Programs:
     """Makes the programs of a run."""
 

@@ -9,9 +9,12 @@ derivative by a factor before it, so that it is held to the reference as other d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from functools import reduce
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
 
 from gradcli.errors import (
     EvaluationError,
@@ -26,9 +29,9 @@ from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
-from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Binary, Binding, Expression, Node, Query, rewritten
+from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
 from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.options import Options
 from gradcli.query.bindings import as_equations
@@ -36,7 +39,7 @@ from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import derivative, query_of
 from gradcli.query.general_formulas import general
-from gradcli.report.derivative_record import DerivativeRecord, Path
+from gradcli.report.derivative_record import DerivativeRecord, Path, Step
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.texts import text_lines
@@ -61,29 +64,29 @@ class Implicit:
         record.depending = (y,)
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
-            slopes = self._slopes(program, text, names, asked.wrt)
-            curve = self._is_curve(program)
+            slopes, curve = self._slopes(program, text, names, asked.wrt)
             record.names, record.absent = tuple(slopes), ()
-            record.known = () if curve else record.known
+            if curve:
+                record.known = record.depending = ()
             if asked.order > 1 and len(slopes) > 1:
                 raise UsageError(
                     "a higher derivative is by one name", help=f"write {record.names[0]} after it"
                 )
+            sides, bound = _operands(formulas.root), program.scope.names
             for x, (slope, t, by) in slopes.items():
                 first = value = formulas.find(slope, (x,))
+                along = [bound[x]] if by else []
+                formulas.show([y, t], [bound[y], *along] if curve else sides)
                 for order in range(2, asked.order + 1):
+                    path, below = (x,) * order, [formulas.lower(value), *along]
                     rest = "" if curve else f" + grad({value}, {y})*({first})"
-                    value = formulas.find(f"grad({value}, {t}){by}{rest}", (x,) * order)
-                    if rest and formulas.root.op is sub:  # its shorter side stands for both
-                        left, right = [
-                            f"({formula(textbook(side))})"
-                            for side in formulas.root.operands
-                            if side is not None
-                        ]
-                        value = value.replace(left, min(left, right, key=len))
-                        value = formulas.find(value, (x,) * order)
-                bound = program.scope.names
-                formulas.show(bound[y] - bound[x] if by else formulas.root, [y, t])
+                    value = formulas.find(f"grad({value}, {t}){by}{rest}", path)
+                    formulas.show([y, t], below if curve else [*below, formulas.lower(first)])
+                    if rest and len(sides) > 1:  # its shorter side stands for both
+                        left, right = [f"({formula(textbook(side))})" for side in sides]
+                        shorter = value.replace(left, min(left, right, key=len))
+                        if shorter != value:
+                            value = formulas.find(shorter, path, "use the equation")
 
         return _answer(program, statement, asked, record, fill)
 
@@ -102,7 +105,9 @@ class Implicit:
                 found = True
                 yield record
         if not found:
-            yield self._at_point(program, query_of(self.dependent, program), options)
+            last = self._at_point(program, query_of(self.dependent, program), options)
+            last.expr = "; ".join(each.text for each in program.scope.bindings.values())
+            yield last
 
     def _at_point(self, program: Program, statement: Query, options: Options) -> Record:
         record = record_of(Record, statement, dependent=self.dependent)
@@ -111,49 +116,37 @@ class Implicit:
             text, record.read_as = _zero_of(program, statement)
             lowered = program.execute(query_of(text, program))
             assert lowered is not None
-            slopes = self._slopes(program, text, _names_of(lowered), options.wrt)
-            record.value = scope.evaluate(scope.names[self.dependent])
-            if not self._is_curve(program):
-                record.warnings += _off_curve(scope, lowered.value, scope.names[self.dependent])
-            record.grad, record.derivative = {}, {} if options.formula else None
-            if options.latex:
-                record.latex = {}
+            names = _leaves_of(lowered.value)
+            slopes, curve = self._slopes(program, text, names, options.wrt)
+            y = scope.names[self.dependent]
+            record.value, record.partial = scope.evaluate(y), not curve and len(names) > 2
+            if not curve:
+                record.warnings += _off_curve(scope, lowered.value, y)
+            record.grad, record.derivative, record.latex = {}, {}, {}
             factor = _unused(text)
-            (one,) = statements([f"{factor} = 1.0"])
-            assert isinstance(one, Binding)
-            program.execute(one)
+            scope.bind_value(factor, np.float64(1.0))
             for x, (slope, *_) in slopes.items():
                 asked = replace(options, wrt=(factor,))
                 found = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
                 assert found is not None
                 if found.error is not None:
                     raise found.error
-                assert found.grad is not None
-                record.grad[x] = found.grad[factor]
-                for formulas, said in (
-                    (record.derivative, found.derivative),
-                    (record.latex, found.latex),
-                ):
-                    if formulas is not None and said is not None:
-                        formulas[x] = said[factor]
                 if found.uncertainty is not None:
                     raise UsageError("--implicit takes exact values, without ±")
+                for part in ("grad", "derivative", "latex"):
+                    if found_part := getattr(found, part):
+                        getattr(record, part)[x] = found_part[factor]
                 _take(record, found, x, factor, slope)
         except Exception as error:
             record.fail(_at_statement(error, statement))
         return record
 
-    def _is_curve(self, program: Program) -> bool:
-        """Return whether the name is a value that the program binds."""
-        node = program.scope.names.get(self.dependent)
-        return node is not None and not node.is_leaf
-
     def _slopes(
-        self, program: Program, text: str, names: list[str], asked: tuple[str, ...] | None
-    ) -> dict[str, tuple[str, str, str]]:
+        self, program: Program, text: str, names: Collection[str], asked: tuple[str, ...] | None
+    ) -> tuple[dict[str, tuple[str, str, str]], bool]:
         """Return for each name the slope as text, the curve's parameter, and the divisor.
 
-        The slope's derivatives are divided by the divisor.
+        The slope's derivatives are divided by the divisor. Return also whether a curve gives it.
         """
         y, scope = self.dependent, program.scope
         bound = [name for name in scope.names if not scope.names[name].is_leaf]
@@ -165,7 +158,7 @@ class Implicit:
             said = ", ".join(names) or "no name"
             raise UsageError(f"a curve depends on one name, and '{y}' on {said}")
         others = [name for name in (bound if curve else names) if name != y]
-        others = names if curve and not others else others
+        others = others or [*names] * curve
         if not others:
             raise UsageError(f"'{y}' depends on no other name: each has a value")
         slopes = {}
@@ -176,7 +169,7 @@ class Implicit:
             by = f"/grad({x}, {t})" if curve and x != t else ""
             slope = f"grad({y}, {t}){by}" if curve else f"-grad({text}, {x})/grad({text}, {y})"
             slopes[x] = slope, t, by
-        return slopes
+        return slopes, curve
 
 
 @dataclass(frozen=True)
@@ -215,14 +208,14 @@ class Rates:
             rate = " + ".join(terms)
             rate = rate if y is None else f"-({rate})/grad({text}, {y})"
             formulas.find(rate, (t,))
-            lowered, scope = lower_freely(program, query_of(rate, program)), program.scope
-            assert lowered is not None
-            if not scope.free.keys() & {*_names_of(lowered)}:
-                number = float(scope.evaluate(lowered.value))
+            value, scope = formulas.lower(rate), program.scope
+            if not scope.free.keys() & {*_leaves_of(value)}:
+                number = float(scope.evaluate(value))
                 record.warnings.append(f"the rate is {number:.12g} at these values")
                 if y is not None:
                     record.warnings += _off_curve(scope, formulas.root, scope.names[y])
-            formulas.show(formulas.root, [t, *depending, y or t])
+            sides = [formulas.root] if y is None else _operands(formulas.root)
+            formulas.show([t, *depending, y or t], sides)
 
         return _answer(program, statement, asked, record, fill)
 
@@ -264,7 +257,7 @@ def _answer(
         said, record.read_as = _zero_of(program, statement)
         lowered = lower_freely(program, query_of(said, program), asked.wrt or ())
         assert lowered is not None
-        here = _names_of(lowered)
+        here = _leaves_of(lowered.value)
         names = [*SampledPoints(program, lowered, asked).leaves]
         names += [name for name in asked.wrt or () if name in here and name not in names]
         if here and not names:
@@ -311,14 +304,12 @@ def _is_equation(root: Node) -> TypeGuard[Binary]:
     return isinstance(root, Binary) and root.operator == "=="
 
 
-def _names_of(lowered: Lowered) -> list[str]:
-    """Return the names of a number. Raises ShapeError for anything else."""
-    value = lowered.value
+def _leaves_of(value: Expr) -> dict[str, Expr]:
+    """Return the leaves of a number by their names. Raises ShapeError for anything else."""
     if value.shape or value.kind == "bool":
         what = "a truth" if value.kind == "bool" else "an array"
         raise ShapeError(f"this is for equations and numbers, not for {what}")
-    here = [node.payload.name for node in reachable([value]) if node.is_leaf]
-    return list(dict.fromkeys(here))
+    return {node.payload.name: node for node in reachable([value]) if node.is_leaf}
 
 
 def _at_statement(error: Exception, statement: Query) -> GradcliError:
@@ -340,8 +331,7 @@ def _unused(text: str) -> str:
     return next(name for name in map("factor{}".format, range(len(text) + 1)) if name not in text)
 
 
-@dataclass
-class _Formulas:
+class _Formulas(NamedTuple):
     """Finds formulas of values, and gathers the verdicts on them in a record."""
 
     program: Program
@@ -350,32 +340,49 @@ class _Formulas:
     factor: str
     root: Expr
 
-    def find(self, value: str, path: Path) -> str:
+    def find(self, value: str, path: Path, rule: str = "") -> str:
         """Put the formula of a value into the record, and return it.
 
-        Raises the error that the value has, and EvaluationError where it has no short formula.
+        ``rule`` makes it of the formula before it. Raises the error that the value has, and
+        EvaluationError where it has no short formula.
         """
         query = query_of(f"{self.factor}*({value})", self.program)
         plain = replace(self.asked, wrt=(self.factor,), order=1, related=None, observer=None)
         found = derivative(self.program, query, query, plain.wrt, plain)
         if found.error is not None:
             raise found.error
-        formula = found.formulas[found.names]
-        self.record.formulas[path] = formula
+        text, latex = self.record.formulas[path] = found.formulas[found.names]
         _take(self.record, found, ",".join(path), self.factor)
-        if formula.text is None:
+        if text is None:
             raise EvaluationError("the derivative has no short formula")
-        return formula.text
+        if rule and (steps := self.record.steps.get(",".join(path))):
+            steps.append(Step(rule, text, None, latex))
+        return text
 
-    def show(self, root: Expr, names: Iterable[str]) -> None:
-        """Show the observer what is differentiated by names, when the record has its formulas."""
+    def lower(self, text: str) -> Expr:
+        """Return the node of a text."""
+        lowered = lower_freely(self.program, query_of(text, self.program))
+        assert lowered is not None
+        return lowered.value
+
+    def show(self, names: Iterable[str], roots: Sequence[Expr]) -> None:
+        """Show the observer one root or two, and what they are differentiated by.
+
+        The record has their formula.
+        """
         if self.asked.observer is None:
             return
-        if self.asked.order > 1:
-            raise UsageError("here --steps are of first derivatives", help="leave --order out")
-        leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf}
+        root = reduce(sub, roots)
+        leaves = _leaves_of(root)
         wrt = {name: leaves[name] for name in names if name in leaves}
-        self.asked.observer(general(self.program.scope, root, wrt, [], 1), self.record)
+        made = general(self.program.scope, root, wrt, [], 1)
+        parts = made.root.operands if len(roots) > 1 else [made.root]
+        self.asked.observer(made, self.record, parts)
+
+
+def _operands(root: Expr) -> Sequence[Expr]:
+    """Return the sides of an equation, or else its only side."""
+    return root.given_operands if root.op is sub else [root]
 
 
 def _take(record: Answer, found: Answer, of: str, factor: str, slope: str = "") -> None:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections import ChainMap, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -372,10 +371,10 @@ class CompilationCache:
         """Return the record of a query in a program, or None if it is for the ordinary way."""
         if any(name not in scope.names for name in options.freeze):
             return None
-        taken = ChainMap(scope.functions, scope.objects, scope.names)
         return self._record(
-            source, of_scope(scope, options), taken, options, dialect=scope.dialect.asked_dialect()
-        )
+            source, of_scope(scope, options), (scope.functions, scope.objects, scope.names), options,
+            dialect=scope.dialect.asked_dialect(),
+        )  # fmt: skip
 
     def in_record(
         self, values: Mapping[str, Any], source: Source, options: Options, id: Any
@@ -384,25 +383,31 @@ class CompilationCache:
         if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
             return None
         self.mentioned = set()
-        return self._record(source, of_values(values, options, self.mentioned), values, options, id)
+        return self._record(
+            source, of_values(values, options, self.mentioned), (values,), options, id
+        )
 
     @np.errstate(all="ignore")
     def _record(
-        self, source: Source, lookup: Lookup, taken: Container[str], options: Options, id: Any = None, dialect: str | None = None
+        self, source: Source, lookup: Lookup, taken: Sequence[Any], options: Options, id: Any = None, dialect: str | None = None
     ) -> Record | None:  # fmt: skip
+        text = source.text
         usual = (
             options.bare
             and self.precision == "float64"
-            and len(source.text) <= self.limits.length
+            and len(text) <= self.limits.length
             and type(source) is Source
         )
-        if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
+        if not usual or not text.isascii() or "#" in text or "|" in text or "=" in text:
             return None
-        text = source.text.strip(string.whitespace)
-        long, lookup = len(text) >= LONG, cache(lookup)
+        text = text.strip(string.whitespace)
+        long = len(text) >= LONG
         try:
             found = self._sum(
-                terms(text) if long else [(False, *pieces(text))], lookup, taken, at_once=long
+                terms(text) if long else [(False, *pieces(text))],
+                cache(lookup) if long else lookup,
+                taken,
+                at_once=long,
             )
         except GradcliError:  # the ordinary way reports the place
             return None
@@ -424,7 +429,7 @@ class CompilationCache:
         self,
         parts: Iterable[tuple[bool, tuple[str, ...], list[str]]],
         lookup: Lookup,
-        taken: Container[str],
+        taken: Sequence[Any],
         *,
         at_once: bool,
     ) -> tuple[Any, dict[str, Any]] | None:
@@ -434,22 +439,24 @@ class CompilationCache:
         terms are of so many templates that the ordinary way takes no longer.
         """
         zero = -0.0  # adding another zero to it keeps that one's sign
-        value, nodes, slopes = zero, 0, defaultdict[str, float](lambda: zero)
-        templates = set[Template]()
+        value, nodes = zero, 0
+        slopes: dict[str, float] = {}
+        ranks: dict[str, int] = {}
+        templates: set[Template] = set()
         for place, (negative, between, words) in enumerate(parts):
             reading = self._read(between, words, taken, at_once)
             if reading is None:
                 return None
             template, deciding, names, constants = reading
-            numbers = [lookup(name) for name in names]
-            values = [
-                number.value
-                for slot, number in enumerate(numbers)
-                if number is not None and not (number.whole and slot in deciding)
-            ]
-            if len(values) < len(names) or template.program is None:
-                return None
-            results = template.program(values + constants)
+            values = []
+            for slot, name in enumerate(names):
+                number = lookup(name)
+                if number is None or (number.whole and slot in deciding):
+                    return None
+                values.append(number.value)
+                if number.rank is not None:
+                    ranks[name] = number.rank
+            results = template.program and template.program(values + constants)
             if results is None:
                 return None
             templates.add(template)
@@ -459,18 +466,14 @@ class CompilationCache:
             sign = -1.0 if negative else 1.0
             value += sign * results[0]
             for slot, name in enumerate(names, 1):
-                slopes[name] += sign * results[slot]
-        ranks = [
-            (number.rank, name)
-            for name in slopes
-            if (number := lookup(name)) is not None and number.rank is not None
-        ]
-        gradient = {name: np.float64(slopes[name]) for _, name in sorted(ranks)}
-        is_finite = all(map(math.isfinite, (value, *gradient.values())))
-        return (np.float64(value), gradient) if gradient and is_finite else None
+                slopes[name] = slopes.get(name, zero) + sign * results[slot]
+        gradient = {name: np.float64(slopes[name]) for name in sorted(ranks, key=ranks.__getitem__)}
+        if not gradient or not all(map(math.isfinite, (value, *gradient.values()))):
+            return None
+        return np.float64(value), gradient
 
     def _read(
-        self, between: tuple[str, ...], words: Sequence[str], taken: Container[str], at_once: bool
+        self, between: tuple[str, ...], words: Sequence[str], taken: Sequence[Any], at_once: bool
     ) -> tuple[Template, set[int], list[str], list[float]] | None:
         """Return the template of an expression in pieces, deciding places, names and numbers.
 
@@ -487,6 +490,8 @@ class CompilationCache:
                 slots.append(names.setdefault(word, len(names)))
             else:
                 constant = _constant(word)
+                if constant == "inf":  # which the ordinary way refuses
+                    return None
                 slots.append(
                     ~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO
                 )
@@ -500,7 +505,7 @@ class CompilationCache:
                 return None
             self._families[key] = _family(between, words, pattern, self.limits)
         family = self._families[key]
-        if family is None or any(name in taken for name in family.callees):
+        if family is None or any(name in table for name in family.callees for table in taken):
             return None
         kept = tuple([words[place] for place in family.kept])
         template = family.templates.get(kept)

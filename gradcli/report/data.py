@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache
 from itertools import islice
 from operator import attrgetter
 from reprlib import Repr
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -127,6 +127,18 @@ class Data:
             if not _is_usual(value, default):
                 parts.append(f"{key}={_write(value)}")
         return clip_text(f"{kind.__name__}({', '.join(parts)})", _WHOLE)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def data(kind: type[Any]) -> type[Any]:
+    """Give a class of `Data` its fields; it is compared by identity, and shows itself as `Data`."""
+    return dataclass(eq=False, repr=False)(kind)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def data_in_slots(kind: type[Any]) -> type[Any]:
+    """Give a class of `Data` its fields as slots, where there are many objects."""
+    return dataclass(slots=True, eq=False, repr=False)(kind)
 
 
 @cache

@@ -1,21 +1,98 @@
-"""Derivatives as formulas: what came of one query of ``gradcli diff``, as plain data."""
+"""Derivatives as formulas, and their derivations: what came of one query of ``gradcli diff``.
+
+They are plain data.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import field
 from typing import Any, NamedTuple
 
-from gradcli.inert import printable
+from gradcli.inert import display_width, latex_text, pad, printable, xml_text
+from gradcli.notation import mathml
 from gradcli.notation import name as spelled
-from gradcli.report.lines import EMPTY, Line, Table, labelled_line, notes
-from gradcli.report.records import Answer
-from gradcli.report.steps import Steps, step_lines, steps_in_latex
+from gradcli.report.data import Data, data, data_in_slots
+from gradcli.report.lines import EMPTY, Line, Part, Table, labelled_line, latex_document, notes
+from gradcli.report.records import Answer, fraction, operator
 from gradcli.texts import ByName, normalize
 
 _TOO_LONG = "(too long to be shown)"
 _LONGER = "\\text{a longer formula}"
+
+# -- Derivations, and their lines, LaTeX and HTML
+
+
+@data_in_slots
+class Step(Data):
+    """Line of a derivation.
+
+    It has the rule by its usual name, and the whole derivative with ``d/dx(...)`` for what is still
+    to do.
+
+    left   of another equation: its left side
+    latex  the formula in LaTeX; of another equation with its left side
+    """
+
+    JSON = "rule left? formula latex?"
+
+    rule: str
+    formula: str
+    left: str | None = None
+    latex: str | None = None
+
+    @property
+    def equation(self) -> str:
+        """The line as an equation, whose left side is empty where it is the derivative."""
+        return printable(f"{self.left or ''} = {self.formula}".lstrip())
+
+    @property
+    def typeset(self) -> str:
+        """The same in LaTeX."""
+        return f"{'= ' if self.left is None else ''}{self.latex}"
+
+
+Steps = dict[str, list[Step]]  # by the names differentiated by, joined by commas
+
+
+def step_lines(heading: str, steps: list[Step]) -> Iterator[Line]:
+    """Each rule with its equation beside it."""
+    yield from (EMPTY, Line(None, [Part(printable(heading), "name")]))
+    column = max(display_width(step.rule) for step in steps)
+    for step in steps:
+        rule = pad(printable(step.rule), column)
+        yield Line(None, [Part(f"  {rule}  "), Part(step.equation, "formula")])
+
+
+def steps_in_latex(steps: Steps, expr: str) -> str:
+    """Return the lines as parts of a document; empty without LaTeX."""
+    return "".join(
+        latex_document(f"{expr}, by {names}", rows)
+        for names, found in steps.items()
+        if (rows := [f"  {row} && \\text{{{latex_text(rule)}}}" for row, rule in aligned(found)])
+    )
+
+
+def aligned(steps: list[Step]) -> list[tuple[str, str]]:
+    """Return the equations in LaTeX, with a mark before each equals sign, and their rules."""
+    return [
+        (step.typeset.replace("= ", "&= ", 1), step.rule)
+        for step in steps
+        if step.latex is not None
+    ]
+
+
+def steps_in_html(steps: list[Step]) -> str:
+    """Return the lines as a list, typeset where there is LaTeX."""
+    rows = (
+        f"<li><span>{xml_text(step.rule)}</span>"
+        f"{mathml(step.typeset) if step.latex else f'<code>{xml_text(step.equation)}</code>'}</li>"
+        for step in steps
+    )
+    return f'<ol class="derived">{"".join(rows)}</ol>'
+
+
+# -- Derivatives, with their derivations
 
 Path = tuple[str, ...]  # the names that an expression is differentiated by, in order
 
@@ -30,7 +107,7 @@ class Formula(NamedTuple):
     latex: str | None = None
 
 
-@dataclass(eq=False, repr=False)
+@data
 class DerivativeRecord(Answer):
     """Derivatives of one expression, of one order, by every name or by the names asked for.
 
@@ -57,10 +134,10 @@ class DerivativeRecord(Answer):
 
     def equations(self, digits: int | None = None) -> list[str]:
         """Return the formulas of the order that was asked for."""
-        picture = self.picture or (self.dependent and spelled(self.dependent)) or "f"
-        operand = picture if self.picture is None else f"\\left({picture}\\right)"
+        picture, of = self.picture or "f", spelled(self.dependent) if self.dependent else ""
+        operand = "" if of else f" \\left({picture}\\right)" if self.picture else " f"
         rows = [
-            f"{_fraction(path, self.partial)} {operand} &= {formula.latex or _LONGER}"
+            f"{fraction(path, self.partial, of)}{operand} &= {formula.latex or _LONGER}"
             for path, formula in self.formulas.items()
             if len(path) == self.order
         ]
@@ -73,7 +150,8 @@ class DerivativeRecord(Answer):
     @property
     def partial(self) -> bool:
         """Return whether the derivatives are partial ones: the expression has several names."""
-        return self.dependent != "" and len({*self.names, *self.known} - {self.dependent}) > 1
+        is_curve = self.dependent is not None and not self.depending
+        return not is_curve and len({*self.names, *self.known} - {self.dependent}) > 1
 
     @property
     def derivative(self) -> dict[str, Any]:
@@ -92,10 +170,8 @@ class DerivativeRecord(Answer):
     @property
     def latex(self) -> dict[str, Any]:
         """The same in LaTeX; empty where that was not asked for."""
-        found: dict[str, Any] = {}
-        if self.error is None and self.picture is not None:
-            found = self._nest(lambda formula: formula.latex)
-        return found
+        wanted = self.error is None and any(each.latex for each in self.formulas.values())
+        return self._nest(lambda formula: formula.latex) if wanted else {}
 
     @property
     def verdict(self) -> str | None:
@@ -130,27 +206,3 @@ class DerivativeRecord(Answer):
                 lines.append(labelled_line(printable(name), text, "formula"))
         lines += [EMPTY] if self.steps and (self.check or self.warnings) else []
         return [*lines, *self._check_lines(), *notes(self.warnings)]
-
-
-def operator(path: Sequence[str], partial: bool = False, of: str = "") -> str:
-    """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``, ``dy/dx`` of a name."""
-    d, order = "∂" if partial else "d", len(path)
-    below = "".join(f"{d}{name}{_raise(count)}" for name, count in Counter(path).items())
-    return f"{d}{_raise(order)}{of}/{below}"
-
-
-def _raise(exponent: int) -> str:
-    return (
-        "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    )
-
-
-def _fraction(path: Path, partial: bool) -> str:
-    d = "\\partial" if partial else "d"
-    above = f"{d}^{{{len(path)}}}" if len(path) > 1 else d
-    parts = []
-    for name, count in Counter(path).items():
-        symbol = spelled(name)
-        space = " " if partial or symbol.startswith("\\") else ""
-        parts.append(f"{d}{space}{symbol}" + (f"^{{{count}}}" if count > 1 else ""))
-    return f"\\frac{{{above}}}{{{' '.join(parts)}}}"

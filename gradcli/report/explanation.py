@@ -6,17 +6,17 @@ They are plain data, from which every form is printed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError, Source
-from gradcli.inert import ends_of
-from gradcli.report.data import Data, group_pairs, plain
-from gradcli.report.records import Record
-from gradcli.report.steps import Steps
+from gradcli.inert import ends_of, printable
+from gradcli.report.data import Data, data_in_slots, group_pairs, plain
+from gradcli.report.derivative_record import Step, Steps
+from gradcli.report.records import Record, operator
 
 DIGITS = 6  # digits that numbers are rounded to in text
 LABEL = 36  # columns for the text of a node
@@ -27,15 +27,15 @@ _EXACT = 1 << 53  # every JSON reader holds whole numbers up to this exactly
 Span = tuple[int, int]  # begin and end in a text, in characters
 
 
-def summary(value: Any, most: int = LARGEST) -> Any:
+def summary(value: Any) -> Any:
     """Return data as JSON has it, with large arrays summarized.
 
     The summary of an array of many numbers is its shape, its range, its norm, and how many numbers
     are not finite.
     """
     if isinstance(value, tuple):
-        return [summary(part, most) for part in value]
-    if not isinstance(value, np.ndarray) or value.size <= most:
+        return [summary(part) for part in value]
+    if not isinstance(value, np.ndarray) or value.size <= LARGEST:
         return plain(value)
     finite = value[np.isfinite(value)] if value.dtype.kind == "f" else value
     with np.errstate(all="ignore"):
@@ -59,7 +59,7 @@ class Summed(Data):
     _plain = staticmethod(summary)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@data_in_slots
 class ExplainedNode(Summed):
     """A node of the graph, with what came of it forward and backward.
 
@@ -126,7 +126,7 @@ class ExplainedNode(Summed):
         return self.name is not None and self.text is not None and self.name != self.text
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@data_in_slots
 class Contribution(Summed):
     """Part that one node passes back to one of its operands.
 
@@ -156,7 +156,7 @@ class Contribution(Summed):
     rule: str | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@data_in_slots
 class Path(Summed):
     """Part of a name's gradient that comes through one path.
 
@@ -169,7 +169,7 @@ class Path(Summed):
     contribution: Any
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@data_in_slots
 class ExplainedGradient(Summed):
     """A gradient, and the paths that it is the sum of.
 
@@ -191,7 +191,7 @@ class ExplainedGradient(Summed):
         return self.left_out if self.left_out < _EXACT else f"{Decimal(self.left_out):f}"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@data_in_slots
 class Why(Summed):
     """The story of one number.
 
@@ -218,7 +218,7 @@ class Why(Summed):
         return "\n".join(self.lines)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@data_in_slots
 class Explanation(Summed):
     """Explanation of one query.
 
@@ -282,6 +282,13 @@ class Explanation(Summed):
     def node(self, id: int) -> ExplainedNode:
         return self.nodes[id - 1]
 
+    def definition(self, id: int, limit: int = LABEL) -> str:
+        """Return what a node is called, with what a name stands for."""
+        node = self.node(id)
+        if node.is_definition:
+            return ends_of(f"{node.name} = {node.text}", limit)
+        return self.label(id, limit)
+
     def label(self, id: int, limit: int = LABEL) -> str:
         """Return the label of a node: its name, or else its text.
 
@@ -315,6 +322,11 @@ class Explanation(Summed):
         return group_pairs(
             (operand, node.id) for node in self.nodes for operand in dict.fromkeys(node.operands)
         )
+
+    @property
+    def derivations(self) -> list[tuple[str, list[Step]]]:
+        """Derivations, each with what stands before the expression."""
+        return [(printable(operator(by.split(","))), steps) for by, steps in self.steps.items()]
 
     @property
     def stories(self) -> Why | list[Why]:

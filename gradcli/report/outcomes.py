@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Generic, TextIO, TypeVar
+from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from gradcli.errors import InternalError
 from gradcli.inert import printable
@@ -32,8 +32,7 @@ T = TypeVar("T")
 _LONGEST = 400  # characters: a longer text is cut and gets a digest
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """Identity of a case: its file, id, text, and what it was given.
 
     The file is a path from the folder of its project, with ``/``. Equal cases are told apart by

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +31,7 @@ _GIVEN = ("leaf", "frozen", "const")
 _LISTED = 3  # most entries of an array in a box
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A node, or several as one.
 
     nodes    the ids that it stands for, the last one its result
@@ -53,8 +51,7 @@ class Box:
     adjoint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """From the box of an operand to that of its user, with what flows back along it."""
 
     begin: int
@@ -63,18 +60,13 @@ class Edge:
     size: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """Boxes by their keys, operands before their users, and the edges between them."""
 
     title: str
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
     nodes: int  # the number of nodes, drawn or folded
-
-    @property
-    def count(self) -> str:
-        return f"{self.nodes:,} nodes as {len(self.boxes)} boxes"
 
 
 Groups = dict[int, int]  # each id to the id of the node that represents its group
@@ -289,8 +281,7 @@ Point = tuple[float, float]
 _BEND = 0.15  # width that a long edge takes between boxes, in widths of a box
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Places in units of boxes, from the left and from the top.
 
     Each edge is given as the points that it goes through, its ends included.
@@ -405,8 +396,7 @@ def svg(explanation: Explanation, *, embedded: bool = False) -> str:
     Each box is a group with ``data-nodes``, the ids of the nodes that it stands for; each edge has
     ``data-from`` and ``data-to``, the ids of the results of its boxes.
     """
-    drawn = drawing(explanation)
-    return _Picture(drawn, embedded).text()
+    return _Picture(drawing(explanation), embedded).text()
 
 
 class _Picture:
@@ -431,8 +421,9 @@ class _Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" {size} '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
             f"<title>{title}</title>",
-            f"<desc>The graph of an expression: {self.drawn.count}, operands above their users, "
-            "with values and adjoints.</desc>",
+            f"<desc>The graph of an expression: {self.drawn.nodes:,} nodes as "
+            f"{len(self.drawn.boxes)} boxes, operands above their users, with values and "
+            "adjoints.</desc>",
             f"<style>{_style()}</style>",
         ]
         if not self.embedded:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.inert import one_line, printable
-from gradcli.report.data import Data
+from gradcli.report.data import Data, data
 from gradcli.report.lines import Line, Table, labelled_line, notes
 from gradcli.report.records import Answer, box_text
 
@@ -42,7 +42,7 @@ class BoundNote(NamedTuple):
         return f"{self.text}: {box_text(self.where)}" if self.where else self.text
 
 
-@dataclass(eq=False, repr=False)
+@data
 class BoundRecord(Answer):
     """The range of one expression and of its derivatives over a box, outward rounded."""
 
@@ -162,7 +162,7 @@ class Mark(NamedTuple):
     point: float = math.nan
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Curve(Data):
     """One curve, as it is drawn, and its table.
 
@@ -186,7 +186,7 @@ class Curve(Data):
     clipped: set[str] = field(default_factory=set)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Field:
     """A value over two ranges: at the points of a grid, rows from below to above.
 
@@ -203,7 +203,7 @@ class Field:
     table: Field | None = None
 
 
-@dataclass(eq=False, repr=False)
+@data
 class PlotRecord(Answer):
     """The values and derivatives of one expression over the ranges of one name or two."""
 
@@ -287,24 +287,20 @@ class PlotRecord(Answer):
         if self.error is not None:
             return None
         several = len(self.curves) > 1
-        marks = [
-            {
-                "kind": mark.kind,
-                "at": {self.names[0]: _place(mark.at, mark.end)},
-                **({"curve": curve.label} if several else {}),
-                "text": mark.text,
-            }
+        found: list[tuple[Any, dict[str, Ends], dict[str, str]]] = [
+            (mark, {self.names[0]: (mark.at, mark.end)}, {"curve": curve.label} if several else {})
             for curve, mark in self.marks
         ]
-        regions = [
+        found += [(note, note.where, {}) for note in self.regions]
+        return [
             {
-                "kind": note.kind,
-                "at": {name: _place(*ends) for name, ends in note.where.items()},
-                "text": note.text,
+                "kind": each.kind,
+                "at": {name: _place(*ends) for name, ends in where.items()},
+                **curve,
+                "text": each.text,
             }
-            for note in self.regions
+            for each, where, curve in found
         ]
-        return [*marks, *regions]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """Return the lines of the places that are not smooth, and of the verdict."""

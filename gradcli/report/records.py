@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -14,7 +16,7 @@ from gradcli.errors import GradcliError
 from gradcli.inert import printable
 from gradcli.notation import array
 from gradcli.notation import name as spelled
-from gradcli.report.data import Data
+from gradcli.report.data import Data, data
 from gradcli.report.lines import (
     Line,
     Part,
@@ -75,7 +77,7 @@ def _name(dtype: np.dtype[Any]) -> str:
     return str(dtype)
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Asserted(Data):
     """The outcome of one relation of an ``assert``."""
 
@@ -123,7 +125,7 @@ class Asserted(Data):
         return f"open for {box_text(self.left_open)}" + (f": {self.reason}" if self.reason else "")
 
 
-@dataclass(eq=False, repr=False)
+@data
 class JointCovariance(Data):
     """The covariances of several numbers: entries of a result, and results of one program."""
 
@@ -150,7 +152,7 @@ class JointCovariance(Data):
         return Table("covariance (correlation)", rows, False)
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Uncertainty(Data):
     """Uncertainty that follows to first order from the standard deviations of names.
 
@@ -170,7 +172,7 @@ class Uncertainty(Data):
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Answer(Data):
     """Answer to one case.
 
@@ -197,6 +199,12 @@ class Answer(Data):
     meta: dict[str, Any] | None = None  # other members of a JSON Lines record, which are passed on
     # A digest of the claims etc. that identify the case together with its text.
     given: str | None = None
+
+    def last_of(self, queries: int) -> Self:
+        """Warn of the queries of a program that the answer is not about, and return it."""
+        if queries > 1:
+            self.warnings.append(f"only the last of {queries} queries is answered: '{self.expr}'")
+        return self
 
     @classmethod
     def of_error(cls, error: GradcliError, *, id: Any = None, expr: str | None = None) -> Self:
@@ -313,7 +321,7 @@ class Answer(Data):
         return self.check is not None and self.check.worst == "mismatch"
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Record(Answer):
     """The result of one query: its value, gradients and formulas, and the verdict on them."""
 
@@ -356,6 +364,7 @@ class Record(Answer):
     uncertainty: Uncertainty | None = None  # of the value, if the given values are not exact
     explanation: Any = None  # the Explanation, if one was asked for
     dependent: str = ""  # the name that an equation gives, whose derivatives these are
+    partial: bool = True  # whether that name may depend on several
 
     @property
     def seed_chosen(self) -> str | None:
@@ -391,7 +400,7 @@ class Record(Answer):
         for name, numbers in self.derivatives().items():
             formula = (self.latex or {}).get(name)
             lines.append(
-                f"{_derivative(self.mode, name, f)} &= "
+                f"{_derivative(self.mode, name, f, self.partial)} &= "
                 f"{f'{formula} = ' if formula else ''}{array(numbers, digits)}"
             )
         return lines
@@ -434,7 +443,9 @@ class Record(Answer):
             )
             rows.append(
                 Row(
-                    printable(name),
+                    printable(
+                        operator([name], self.partial, of) if (of := self.dependent) else name
+                    ),
                     array_text(numbers, digits, width),
                     verdict,
                     printable(formulas.get(name, "")),
@@ -611,14 +622,34 @@ def _what_was_held(parts: Sequence[VariableCheck]) -> str:
     return text + (f", rules held along {directions} random directions" if directions else "")
 
 
-def _derivative(mode: str, name: str, f: str) -> str:
+def _derivative(mode: str, name: str, f: str, partial: bool) -> str:
     if mode == "jvp":
         return "\\dot f"
     if mode == "hvp":
         return f"\\left(\\nabla^2 f\\, v\\right)_{{{spelled(name)}}}"
-    first, _, second = name.partition(",")
-    if mode == "hessian":
-        return (
-            f"\\frac{{\\partial^2 f}}{{\\partial {spelled(first)}\\,\\partial {spelled(second)}}}"
-        )
-    return f"\\frac{{\\partial {f}}}{{\\partial {spelled(name)}}}"
+    return fraction(name.split(","), partial, f)
+
+
+def fraction(path: Sequence[str], partial: bool, of: str = "") -> str:
+    """Return a derivative by names in LaTeX; ``of`` is LaTeX, too."""
+    d = "\\partial" if partial else "d"
+    above = f"{d}^{{{len(path)}}}" if len(path) > 1 else d
+    below = [
+        f"{d} {spelled(name)}" + (f"^{{{count}}}" if count > 1 else "")
+        for name, count in Counter(path).items()
+    ]
+    found = f"\\frac{{{f'{above} {of}'.strip()}}}{{{' '.join(below)}}}"
+    return re.sub(r"\bd (?=\w)", "d", found)
+
+
+def operator(path: Sequence[str], partial: bool = False, of: str = "") -> str:
+    """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``, ``dy/dx`` of a name."""
+    d, order = "∂" if partial else "d", len(path)
+    below = "".join(f"{d}{name}{_raise(count)}" for name, count in Counter(path).items())
+    return f"{d}{_raise(order)}{of}/{below}"
+
+
+def _raise(exponent: int) -> str:
+    return (
+        "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    )

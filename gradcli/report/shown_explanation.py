@@ -6,11 +6,10 @@ The sheet has the forward pass, the backward pass and the parts of each gradient
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
-from gradcli.inert import display_width, ends_of, html_text, pad, printable
-from gradcli.report.derivative_record import operator
+from gradcli.inert import display_width, html_text, pad, printable
+from gradcli.report.derivative_record import step_lines, steps_in_html, steps_in_latex
 from gradcli.report.explanation import (
     DIGITS,
     LABEL,
@@ -20,18 +19,10 @@ from gradcli.report.explanation import (
     Explanation,
     count_text,
 )
-from gradcli.report.lines import (
-    Line,
-    Part,
-    Table,
-    round_number,
-    text_of,
-)
+from gradcli.report.lines import Line, Part, Table, round_number, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.results import GradientRecord
-from gradcli.report.steps import step_lines, steps_in_html, steps_in_latex
 
-_NAMES = 40  # most gradients that are listed
 _MOST = 120  # most nodes that are listed one by one
 _MOST_NODES = 150  # most nodes of a graph that is drawn next to the text
 
@@ -58,10 +49,10 @@ class ShownExplanation(Explanation):
         is_drawn = 0 < len(self.nodes) <= _MOST_NODES
         picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
         steps = "".join(
-            f"<p>{html_text(printable(operator(names.split(','))))}</p>{steps_in_html(found)}"
-            for names, found in ({} if self.why else self.steps).items()
+            f"<p>{html_text(heading)}</p>{steps_in_html(found)}"
+            for heading, found in ([] if self.why else self.derivations)
         )
-        lines = "" if steps and not self.why else f"<pre>{html_text(text_of(self.lines()))}</pre>"
+        lines = "" if steps else f"<pre>{html_text(text_of(self.lines()))}</pre>"
         return f"<div>{picture}{steps}{lines}</div>"
 
     _repr_html_ = to_html
@@ -101,8 +92,8 @@ class Sheet:
         return [*lines, *facts, *([note] if self.rounded else [])]
 
     def _steps(self) -> Iterator[Line]:
-        for names, steps in self.explanation.steps.items():
-            yield from step_lines(operator(names.split(",")), steps)
+        for heading, steps in self.explanation.derivations:
+            yield from step_lines(heading, steps)
 
     def _forward(self) -> Iterator[Line]:
         yield from _heading_lines("forward", "  every node after its operands")
@@ -110,7 +101,7 @@ class Sheet:
         rows = [
             (
                 str(node.id),
-                self._definition(node),
+                self.explanation.definition(node.id),
                 _operation(node),
                 self._number(node.value).text,
             )
@@ -124,14 +115,6 @@ class Sheet:
                 Part(pad(value, values) + "  ", "number"), Part(recorded_line(node)),
             ]  # fmt: skip
             yield Line(None, parts, "row")
-
-    def _definition(self, node: ExplainedNode) -> str:
-        """Return what a node is called, with what a name stands for."""
-        return (
-            ends_of(f"{node.name} = {node.text}", LABEL)
-            if node.is_definition
-            else self.explanation.label(node.id)
-        )
 
     def _backward(self) -> Iterator[Line]:
         if not self.explanation.backward:
@@ -181,7 +164,7 @@ class Sheet:
         yield from _heading_lines(
             "gradient", "  by paths from the name to the result, the largest first"
         )
-        for name, gradient in islice(gradients.items(), _NAMES):
+        for name, gradient in gradients.items():
             yield _line("  ", Part(printable(name), "name"), "  ", self._number(gradient.value))
             for path in gradient.paths:
                 yield _line(
@@ -191,8 +174,6 @@ class Sheet:
                     Part(self.explanation.route(path.nodes), "text"),
                 )
             yield from self._rest(gradient)
-        if len(gradients) > _NAMES:
-            yield _line(f"  and {len(gradients) - _NAMES:,} more names: --format json lists them")
 
     def _rest(self, gradient: ExplainedGradient) -> Iterator[Line]:
         if gradient.left_out:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from gradcli.report.data import Data
+from gradcli.report.data import Data, data
 from gradcli.report.lines import entry_text
 
 
@@ -50,7 +50,7 @@ _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
 OF_HOLDING = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Worst(Data):
     """The entry of a gradient that is furthest from its reference."""
 
@@ -62,7 +62,7 @@ class Worst(Data):
     at: dict[str, float] | None = None  # the point, for a claim over a box
 
 
-@dataclass(eq=False, repr=False)
+@data
 class OneSided(Data):
     """A kink at one entry: the derivatives from both sides and the value that the engine chose.
 
@@ -86,17 +86,20 @@ class OneSided(Data):
             return f"{self.left:g} from both sides" + (
                 "" if self.jump else " by itself, not together with equal entries"
             )
-        return _from_sides(self.left, self.right, "g")
+        return from_sides(self.left, self.right)
 
 
-def _from_sides(left: float, right: float, form: str) -> str:
-    parts = ((left, "left"), (right, "right"))
+def from_sides(left: float, right: float, form: str = "g") -> str:
+    """Return the limits from both sides in words; empty if there is none."""
+    if left != left and right != right:
+        return ""
     return ", ".join(
-        f"{v:{form}} from the {name}" if v == v else f"none from the {name}" for v, name in parts
+        f"{v:{form}} from the {name}" if v == v else f"none from the {name}"
+        for v, name in ((left, "left"), (right, "right"))
     )
 
 
-@dataclass(eq=False, repr=False)
+@data
 class VariableCheck(Data):
     """The cross-check of one gradient (or of the value)."""
 
@@ -226,7 +229,7 @@ def certainty(checks: Sequence[VariableCheck]) -> str:
 ALGEBRA, POINTS = "algebra", "points"  # how a claim about a formula was decided
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Claim(Data):
     """Somebody's statement about a result, and what became of it."""
 
@@ -249,7 +252,7 @@ class Claim(Data):
     points: int = 0  # the number of these points
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Departure(Data):
     """Place where a wrong gradient begins.
 
@@ -275,7 +278,7 @@ class Departure(Data):
         )
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Rewrite(Data):
     """Function rewritten with all repairs.
 
@@ -299,7 +302,7 @@ class Rewrite(Data):
         )
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Limit(Data):
     """Limits of an entry of the value, where the function has no value.
 
@@ -318,12 +321,12 @@ class Limit(Data):
     @property
     def text(self) -> str:
         is_one = self.left == self.right
-        limit = f"{self.left:.12g}" if is_one else _from_sides(self.left, self.right, ".12g")
+        limit = f"{self.left:.12g}" if is_one else from_sides(self.left, self.right, ".12g")
         goes = f"{entry_text(self.name, self.index)} goes to {self.at:.12g}"
         return f"{entry_text('the value', self.of)}: limit {limit} as {goes}"
 
 
-@dataclass(eq=False, repr=False)
+@data
 class CriticalPoint(Data):
     """The kind of a point where the gradient is zero.
 
@@ -340,7 +343,7 @@ class CriticalPoint(Data):
         return f"{self.kind}: {self.reason}"
 
 
-@dataclass(eq=False, repr=False)
+@data
 class Check(Data):
     """The cross-check of one result."""
 

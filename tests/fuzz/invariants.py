@@ -22,7 +22,9 @@ MEMORY = (
 )
 PER_CHARACTER = 12
 SENTINEL = '{"id": "sentinel", "expr": "sum(x**2) + sin(y)", "at": {"x": [1, 2.5], "y": 0.5}}'
-_LASTING = re.compile(r" in \d+(\.\d+)? (ms|s)\b|\d+(\.\d+)? s\b|time=\"[^\"]*\"")
+_LASTING = re.compile(
+    r" in \d+(\.\d+)? (ms|s)\b|\d+(\.\d+)? s\b|time=\"[^\"]*\"|timestamp=\"[^\"]*\""
+)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 _INTERNAL = re.compile(r"(?m)^internal error: |error\[internal\]|\"code\": ?\"internal\"")
 

@@ -16,7 +16,7 @@ from prompt_toolkit.filters import has_completions
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from gradcli.cli.endings import FINE
+from gradcli.cli.endings import FINE, raise_interrupt
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.notation import GREEK
 from gradcli.query.catalogue import function_names
@@ -143,6 +143,7 @@ def talk(session: Session, history: Path | None, commands: Iterable[str], **stre
             if word:
                 session.feed(text)
         except KeyboardInterrupt:
+            raise_interrupt()
             continue  # what was typed is dropped, as in a shell
         except EOFError:
             break

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of, raise_interrupt
 from gradcli.cli.inputs import limits_of
 from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import Writer, put_text, say
@@ -79,9 +79,12 @@ class Session:
                     or FINE,
                 )
             except KeyboardInterrupt:
+                raise_interrupt()  # a signal to end, not a key
                 self.reset(*before)
                 put_text("interrupted; all names are as they were before\n")
                 return INTERRUPTED
+            except OSError:
+                raise  # nobody can read the answer
             except Exception as error:
                 found = as_gradcli_error(error)
                 say(found.render())

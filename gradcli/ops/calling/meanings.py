@@ -84,6 +84,7 @@ declare(f"""
         Tensor.clone = contiguous(x, -memory_format)
         rand = torch_rand({_SHAPED})
         randn = torch_randn({_SHAPED})
+        rand_like randn_like(x, {_LIKE})
         randint(low, high, shape|size, -dtype, {_PLACED})
         randperm(n, -dtype, {_PLACED})
         Tensor.requires_grad_ = contiguous(x, -traced|requires_grad)

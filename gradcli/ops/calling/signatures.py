@@ -169,11 +169,6 @@ def called_by(target: str, library: str) -> list[str]:
     ]
 
 
-def is_of_numpy(name: str, library: str) -> bool:
-    """Return whether what a library calls by a name was declared for NumPy alone."""
-    return name in _TABLES[NUMPY] and name not in _TABLES[library]
-
-
 @cache
 def own_signature(record: Op | Composite) -> Signature:
     """A function's signature as its record has it: operands, then static parameters."""

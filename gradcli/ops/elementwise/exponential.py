@@ -160,7 +160,7 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
-    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0. >>> xlogy(x, x)", ulps=3,
+    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0. >>> xlogy(x, y)", ulps=3,
     carries=((), (0.0,)),
 )
 

@@ -1,7 +1,7 @@
 /* Further functions, of doubles alone. */
 
 
-static double remainder_of(double x, double y) { /* with the sign of y, as NumPy's */
+static double remainder_of(double x, double y) { /* signed as y, like NumPy's */
     double rest = fmod(x, y);
     return choose(rest == 0, copysign(0.0, y), choose((rest < 0) != (y < 0), rest + y, rest));
 }

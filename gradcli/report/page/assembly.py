@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import one_line, printable, xml_text
+from gradcli.inert import one_line, xml_text
 from gradcli.report.data import encode, group_pairs, plain
-from gradcli.report.derivative_record import operator
+from gradcli.report.derivative_record import steps_in_html
 from gradcli.report.explanation import (
     DIGITS,
     LARGEST,
@@ -27,7 +26,6 @@ from gradcli.report.explanation import (
 from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
-from gradcli.report.steps import steps_in_html
 from gradcli.texts import words
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
@@ -60,16 +58,13 @@ class Section:
 
     def __init__(self, explanation: Explanation, digits: int, prefix: str) -> None:
         self.explanation, self.digits, self.prefix = explanation, digits, prefix
-        self.sheet = Sheet(explanation, digits)
+        self.sheet, self.label = Sheet(explanation, digits), explanation.label
         self.steps = [*self._steps()]
         # Most entries of an array that is written out.
         self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes)))
 
     def number(self, value: Any) -> str:
         return short(value, self.digits) or "–"
-
-    def label(self, id: int, limit: int = 36) -> str:
-        return self.explanation.label(id, limit)
 
     def _steps(self) -> Iterator[PlayedStep]:
         explanation = self.explanation
@@ -190,11 +185,7 @@ class Section:
             )
 
     def _details(self, node: ExplainedNode) -> Iterator[str]:
-        text = (
-            f"{node.name} = {one_line(node.text or '', 200)}"
-            if node.is_definition
-            else self.label(node.id, 200)
-        )
+        text = self.explanation.definition(node.id, 200)
         yield f"<h2>Node {node.id}: {code(text)}</h2>"
         told = [node.operation or node.op, recorded_line(node)]
         told += [f"shape {'×'.join(map(str, node.shape))}"] if node.shape else []
@@ -257,7 +248,6 @@ def list_names(names: Sequence[str]) -> str:
 
 
 MOST_NODES = 1_500  # a page shows each of up to this many nodes; for more, there is the text
-_NAMES = 12  # most gradients above the graph
 
 
 def page(explanations: Sequence[ShownExplanation], digits: int | None = None) -> str:
@@ -378,11 +368,10 @@ def _source(explanation: Explanation) -> str:
 
 
 def _facts(explanation: Explanation, digits: int) -> str:
-    """Return the value, the first gradients, and the record's lines other than its numbers."""
+    """Return the value, the gradients, and the record's lines other than its numbers."""
     record = explanation.record
     numbers = {} if record.value is None else {"value": record.value}
-    for name, each in islice(explanation.gradients.items(), _NAMES):
-        numbers[f"d/d{name}"] = each.value
+    numbers |= {f"d/d{name}": each.value for name, each in explanation.gradients.items()}
     lines = [f"{name} {short(value, digits)}" for name, value in numbers.items()]
     lines.append(text_of(Sheet(explanation, digits).facts()))
     return f'<pre class="facts">{xml_text(chr(10).join(lines).rstrip())}</pre>'
@@ -397,5 +386,5 @@ def _stories(explanation: Explanation) -> Iterator[str]:
 
 
 def _derivations(explanation: Explanation) -> Iterator[str]:
-    for name, steps in explanation.steps.items():
-        yield _panel(f"{printable(operator(name.split(',')))}, rule by rule", steps_in_html(steps))
+    for heading, steps in explanation.derivations:
+        yield _panel(f"{heading}, rule by rule", steps_in_html(steps))
