@@ -133,27 +133,23 @@ class Entries:
     def above(self, each: Contribution, mask: Mask) -> Mask:
         """Return the entries of a user that some entries of its operand are a part of.
 
-        For entrywise operations these are the same entries; for others, all of them, except where
-        what is linear shows otherwise.
+        These are all of them where that is not known.
         """
-        node = self.node(each.node)
-        shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
-        op = self.op(each.node)
-        with suppress(ValueError):  # an axis of the operand was summed
-            if op is not None and op.elementwise:
-                return np.broadcast_to(mask, shape)
-        reached = self.reached(each, mask)
-        return np.ones(shape, bool) if reached is None or not reached.any() else reached
+        reached, value = self.reached(each, mask), self.node(each.node).value
+        if reached is None or not reached.any():
+            return np.ones(() if isinstance(value, tuple) else np.shape(value), bool)
+        return reached
 
     def reached(self, each: Contribution, mask: Mask) -> Mask | None:
-        """Return the entries of a linear user, of no function's inside, that some are a part of."""
-        op, node = self.op(each.node), self.node(each.node)
-        operands = numbers_of(self, node.id, 1_000_000)
-        if op is None or operands is None or node.inside or not (op.linear or op.adds):
-            return None
+        """Return these entries; None if values choose them, or within a built-in function."""
+        node, operands = self.node(each.node), numbers_of(self, each.node, 1_000_000)
+        op = registry()[node.op]
         with suppress(*_FAILURES), np.errstate(all="ignore"):
-            operands[each.place] = np.where(mask, np.nan, operands[each.place])
-            return np.isnan(op.forward(*operands, **node.static))
+            if op.elementwise:
+                return np.broadcast_to(mask, np.shape(node.value))
+            if operands and not node.inside and (op.linear or op.adds):
+                operands[each.place] = np.where(mask, np.nan, operands[each.place])
+                return np.isnan(op.forward(*operands, **node.static))
         return None
 
     def number(self, value: Any, mask: Mask) -> Any:
@@ -347,13 +343,12 @@ def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
     """Yield the users of a node that pass nothing back to it, whatever arrives at them."""
     owners = set(map(entries.owner, passing))
     for user in map(entries.node, entries.users.get(id, [])):
-        op, owner = entries.op(user.id), entries.owner(user.id)
-        if op is None or owner in owners:
+        op, owner = registry()[user.op], entries.owner(user.id)
+        if owner in owners:
             continue
-        if user.kind == "bool":
-            words = "is true or false, and passes no gradient on"
-        elif user.kind == "int":
-            words = "is a whole number, and passes no gradient on"
+        if user.kind != "float":
+            is_a = "true or false" if user.kind == "bool" else "a whole number"
+            words = f"is {is_a}, and passes no gradient on"
         elif op.kind == "flat":
             words = "is flat: its derivative is 0 wherever it has one"
         elif user.adjoint is None:
@@ -374,7 +369,8 @@ class Edge:
 
     def __init__(self, entries: Entries, part: Contribution, entry: Mask) -> None:
         self.entries, self.part, self.entry = entries, part, entry
-        self.op, self.node = entries.op(part.node), entries.node(part.node)
+        self.node = entries.node(part.node)
+        self.op = registry()[self.node.op]
         self.operands, self.owner = entries.operands(part.node), entries.owner(part.node)
         self.operand, self.mask = entries.node(part.operand), entries.above(part, entry)
         self.user = entries.name_in_words(part.node)
@@ -390,7 +386,7 @@ class Edge:
     @property
     def at(self) -> str:
         """The operand with its number: ``x = 3``, or ``x[1] = 3`` of whole arrays."""
-        if self.op is not None and not self.op.elementwise and self.entry.ndim:
+        if not self.op.elementwise and self.entry.ndim:
             return self.entry_in_words(np.argwhere(self.entry)[0])
         number = self.entries.number(self.operand.value, self.entry)
         return f"{self.by} = {number_in_words(number)}"
@@ -403,19 +399,18 @@ class Edge:
     def reason(self) -> Reason:
         """Why nothing is passed back of an adjoint that is not zero."""
         op, words = self.op, self._choice()
-        moves = op is not None and (op.indices or (op.linear and op.adds != "products"))
-        moves = moves and not np.any(self.entries.reached(self.part, self.entry))
-        if words is None and op is not None and moves and not op.elementwise:
+        moves = not op.elementwise and (op.indices or (op.linear and op.adds != "products"))
+        if not words and moves and not np.any(self.entries.reached(self.part, self.entry)):
             words = f"{self.entries.name_in_words(self.owner)} takes other entries of {self.by}"
             return Reason(self.node.id, self.operand.id, words, unread=True)
-        by_library = words is not None and self.operands[0].inside is not None
-        return Reason(self.node.id, self.operand.id, words or self._zero(), by_library)
+        natural = bool(words and self.operands[0].inside)
+        return Reason(self.node.id, self.operand.id, words or self._zero(), natural)
 
     def _zero(self) -> str:
         op, part, user, by = self.op, self.part, self.user, self.by
         if part.local is not None and self.number(part.local):
             return f"what {user} passes back is below the smallest float"
-        if self.factor is not None and op is not None:
+        if self.factor is not None:
             if op.algebra in ("product", "chain"):
                 ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
                 which = f", which {ended or 'is 0'}" if self.other != "0" else ""
@@ -425,8 +420,8 @@ class Edge:
         said = self._kink() or self._flat() or self._limit(0.0)
         if said is not None:
             return said
-        if op is not None and op.algebra == "product of entries" and not self.operand.value.all():
-            return f"in {user}, {self.at} is multiplied by other entries, of which one is 0"
+        if op.algebra == "product of entries" and not self.operand.value.all():
+            return f"in {user}, {self.at} is multiplied by an entry that is 0"
         if part.local is None:
             return f"of what arrives at {user} nothing goes to {self.at}"
         formula = f" {part.partial}" if part.partial is not None else ""
@@ -439,7 +434,7 @@ class Edge:
         """
         op, part, user, by = self.op, self.part, self.user, self.by
         numbers = self.node.value, self.operand.value
-        if op is None or self.operand.inside == self.owner or tuple in map(type, numbers):
+        if self.operand.inside == self.owner or tuple in map(type, numbers):
             return
         said = self._choice() or self._kink() or self._limit(factor)
         if said is not None:
@@ -462,14 +457,13 @@ class Edge:
         """Say which operand, or which entries of one, the operation has chosen."""
         op, place = self.op, self.part.place
         user = self.entries.name_in_words(self.owner)
-        if op is None or (chosen := self._chosen_entries()) is not None:
-            return None if op is None else chosen
+        if chosen := self._chosen_entries():
+            return chosen
         if op.algebra == "choice":
             condition, *branches = self.operands
             holds = bool(self.number(condition.value))
-            taken = branches[not holds].id
-            is_taken = place == (1 if holds else 2)
-            branch = self.entries.name_in_words(taken) if is_taken else "the other branch"
+            taken = self.entries.name_in_words(branches[not holds].id)
+            branch = taken if place == 2 - holds else "the other branch"
             name = self.entries.name_in_words(condition.id)
             return f"{user} takes {branch} there: {name} is {holds}"
         if not op.selects:
@@ -519,8 +513,6 @@ class Edge:
     def _kink(self) -> str | None:
         """Say that the point lies on a kink: by the operands, or by the result of whole arrays."""
         op = self.op
-        if op is None:
-            return None
         of = [each.value for each in self.operands] if op.elementwise else [self.node.value]
         for kink in op.kinks:
             with suppress(TypeError, ValueError):
@@ -540,15 +532,12 @@ class Edge:
     def _flat(self) -> str | None:
         """Say that the operation does not move there, or underflows."""
         op, partial = self.op, self.part.partial
-        if op is None:
-            return None
         if op.elementwise:
             rule = op.partials and op.partials[self.part.place]
             if rule is None or isinstance(rule, Pieces):
-                if op.algebra == "power" and not {0, 1} & {
-                    float(self.number(each.value)) for each in self.operands
-                }:
-                    return f"the derivative {partial or 'of ' + self.user} underflows at {self.at}"
+                numbers = {self.number(each.value) for each in self.operands}
+                if op.algebra == "power" and not numbers & {0, 1}:
+                    return f"the derivative of {self.user} underflows at {self.at}"
                 number = self.at.rpartition(" = ")[2]
                 more = f", and the derivative {partial or 'by it'} is 0" if rule else ""
                 return f"{self.user} is flat there: its input {self.by} is {number}{more}"
@@ -559,7 +548,7 @@ class Edge:
     def _limit(self, slope: float) -> str | None:
         """Say that the operation has come to a limit, and so hardly moves with the entry any more."""
         op, operands = self.op, numbers_of(self.entries, self.node.id)
-        if op is None or operands is None or op.linear or op.kind == "flat":
+        if operands is None or op.linear or op.kind == "flat":
             return None
         if op.algebra in _POWERS or abs(slope) > _FLAT:
             return None

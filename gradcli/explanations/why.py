@@ -141,8 +141,7 @@ _FACTORS = 4  # most factors that are named, the most extreme first
 def imprecise(entries: Entries, number: Any) -> Why | None:
     """Return where digits are lost, if the cross-check says that many are."""
     part = entries.check
-    worst = None if part is None else part.worst
-    if part is None or part.lost is None or (worst and worst.index != entries.index):
+    if part is None or part.lost is None or (part.worst and part.worst.index != entries.index):
         return None
     lost = sorted((each for each in _cancellations(entries) if each[0]), reverse=True)
     begin = f"{entries.text} = {number_in_words(number)} has lost {part.lost} bits"
@@ -291,8 +290,8 @@ def sized_value(entries: Entries, number: Any) -> Why:
     node = entries.node(entries.id)
     of = " and ".join(map(entries.value_in_words, entries.arguments(node.id)))
     ended = "" if number else beyond_floats(entries, node.id, entries.index)
-    called = node.function or entries.name_in_words(node.id)
-    made = f": {called} of {of}{'' if number else ' is 0'}"
+    made = node.function or entries.name_in_words(node.id)
+    made = f": {made} of {of}{'' if number else ' is 0'}"
     made = f": it {ended}" if ended else made if of else ", as it was given"
     begin = f"{entries.text} is {number_in_words(number)}"
     return entries.story(_kind(number) if number else "zero", [begin + made], node.id)
