@@ -23,11 +23,24 @@ def test_numpy_neither_warns_nor_raises_and_keeps_its_settings() -> None:
         warnings.simplefilter("error")
         before = np.geterr()
         result = (Q / 0 + Q * Q * Q).log().sum()
-        result.backward()
+        with pytest.warns(RuntimeWarning, match="a zero gradient meets"):  # it is our own
+            result.backward()
         assert np.geterr() == before
         with pytest.raises(FloatingPointError):
             np.divide(np.ones(1), 0.0)
     assert result.isnan()
+
+
+def test_a_zero_gradient_that_meets_an_infinite_derivative_is_told() -> None:
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    with pytest.warns(RuntimeWarning, match="SqrtBackward0: a zero gradient meets"):
+        (torch.sqrt(x) ** 2).sum().backward()
+    with (
+        pytest.warns(UserWarning, match="Error detected in SqrtBackward0"),
+        pytest.raises(RuntimeError, match="SqrtBackward0: a zero gradient meets"),
+        torch.autograd.detect_anomaly(),
+    ):
+        (torch.sqrt(x) ** 2).sum().backward()
 
 
 def test_an_operation_may_run_inside_of_another() -> None:

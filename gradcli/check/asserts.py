@@ -130,7 +130,7 @@ def holds(
             allowed = (
                 room if within is not None else rounding * np.maximum(np.abs(left), np.abs(right))
             )
-            return (off <= allowed) | (left == right) | (np.isnan(left) & np.isnan(right)), off
+            return (off <= allowed) | (left == right), off
         if symbol == "!=":
             return (off > room) & (left != right), off
         low, high = (left, right) if symbol in ("<", "<=") else (right, left)

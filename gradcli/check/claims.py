@@ -218,7 +218,11 @@ def decide_entry(
         if decided is not None:
             return decided
         if not low - room <= said <= high + room:
-            return Held(Verdict.MISMATCH)
+            return Held(
+                Verdict.MISMATCH,
+                f"not between the derivatives from both sides, {low:g} and {high:g}",
+                math.nan,
+            )
         return Held(
             Verdict.KINK,
             f"what JAX chooses at {conventions.unmeasured} is not known"
@@ -278,7 +282,12 @@ def _factor(ratio: float, judge: Judge, about: str) -> str | None:
         (words for factor, words in factors.items() if math.isclose(ratio, factor, rel_tol=1e-4)),
         None,
     )
-    if found is not None or not math.isfinite(ratio) or math.isclose(ratio, 1.0, rel_tol=1e-3):
+    if (
+        found is not None
+        or not ratio
+        or not math.isfinite(ratio)
+        or math.isclose(ratio, 1.0, rel_tol=1e-3)
+    ):
         return found
     return f"it is {ratio:.6g} times the {about}"
 

@@ -38,7 +38,7 @@ ENOUGH = {"f": 3, "e": 1}  # the same for floats with fewer bits
 
 
 _RULE_WRONG = "the rule is wrong: without any rounding it still differs from the reference"
-_AT_A_GAP = "the derivative exists, as a limit, but the chain rule meets a kink or a gap here"
+AT_A_GAP = "the derivative exists, as a limit, but the chain rule meets a kink or a gap here"
 NO_TROUBLES = Troubles()
 
 Told = tuple[Verdict, str | None]  # the verdict and its reason
@@ -130,7 +130,7 @@ class Comparison:
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self.slack(
             i
         ):
-            return Verdict.MISMATCH, _AT_A_GAP if i in self.sides else _RULE_WRONG
+            return Verdict.MISMATCH, AT_A_GAP if i in self.sides else _RULE_WRONG
         if self._nearest_float(engine) != computed and not abs(computed - engine) <= bound:
             return Verdict.MISMATCH, "the difference is more than rounding explains"
         return Verdict.AGREE, None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.comparison import index_of
+from gradcli.check.comparison import AT_A_GAP, index_of
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
@@ -188,6 +188,11 @@ def _judge(asked: _Asked) -> tuple[Check, Judge | None]:
         convention = options.convention
         conventions = None if convention is None else Conventions(judge, convention)
         check.claims = decide(judge, claims, conventions)
+        for claim in check.claims:
+            part = check.variables.get(claim.of)
+            if claim.verdict is Verdict.AGREE and part is not None and part.reason == AT_A_GAP:
+                part.verdict = Verdict.KINK  # what is claimed is the limit
+        check.verdict = max(part.verdict for part in check.parts)
     return check, judge
 
 
@@ -326,10 +331,8 @@ def departure(judge: Judge) -> Departure | None:
 
 
 def _text(judge: Judge, node: Expr) -> str:
-    for source, span in judge.scope.spans(node)[:1]:
-        text = " ".join(source.text[span.start : span.end].split())
-        if len(text) <= 60:
-            return text
+    if text := judge.scope.text(node):
+        return text
     if node.is_leaf:
         return str(node.payload.name)
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
@@ -403,7 +406,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         if not all(slope.is_zero for slope in gradient):
             if any(slope.ball != 0 for slope in gradient):
                 return CriticalPoint("regular", "the gradient is not zero")
-            return CriticalPoint("undecided", f"{said} to {_DIGITS_OF_A_POINT} digits")
+            said += f" to {_DIGITS_OF_A_POINT} digits"
         if balls.uncertified or not are_finite(balls, [hessian]):
             return CriticalPoint("undecided", f"{said}, second derivatives have no certain bounds")
         signs = {*_signs_of_eigenvalues(hessian)}

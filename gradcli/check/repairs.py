@@ -27,7 +27,7 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, dependents, reachable
 from gradcli.reference.deadline import still_in_time
 from gradcli.reference.tape import reference_at
-from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
+from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, Verdict
 
 # -- The search. A way is better if less is lost in its value and in every gradient. All that is
 # tried equals the function by an identity or by algebra; the number of ways that are measured is
@@ -187,7 +187,7 @@ class Search:
 
 _LARGEST = 5_000  # most scalar operations of a function whose rewrites are measured
 _MOST_NODES = 80
-_MOST_JUDGED = 12  # most rewrites judged where the function has no true value
+_MOST_TRIED = 12  # most rewrites tried where the function has no true value
 _LONGEST = 160  # most nodes of the text of a part
 _LONGEST_WHOLE = 400
 _WORTH = 8.0  # bits that a rewrite must gain
@@ -211,11 +211,11 @@ def repair(check: Check, judge: Judge) -> None:
         ways = _Ways(judge)
         way = ways.losing_less(judge.root)
         if check.verdict is Verdict.UNDEFINED and (defined := ways.with_a_value(way)) is not way:
-            further = _Ways(ways.judge_way(defined)[0])  # its other losses show only here
-            way = further.losing_less(defined)
-            if ways.gravity(way) >= ways.gravity(judge.root):
-                return
-            ways = further
+            # Its other losses show only here.
+            further = Judge(judge.scope, defined, judge.wrt, judge.seed)
+            further.decide(further.float_results(defined)[0])
+            ways = _Ways(further)
+            way = ways.losing_less(defined)
         if way is not judge.root:
             ways.put(judge.root, way, check)
     finally:
@@ -301,37 +301,16 @@ class _Ways:
     # -- what has a value
 
     def with_a_value(self, root: Expr) -> Expr:
-        """Return a way with a better verdict, among those that have values where others have none."""
-        best, judged = self._count_undefined(root), 0
-        for _ in range(2):
-            for way in wider(self.graph, root):
-                judged += 1
-                if judged > _MOST_JUDGED:
-                    return root
-                undefined = self._count_undefined(way)
-                if undefined < best:
-                    root, best = way, undefined
-                    break
-            else:
-                return root
+        """Return a way that has numbers where another has none, and equals it around the point."""
+        least = self._count_lost(root)
+        for way in itertools.islice(wider(self.graph, root), _MOST_TRIED):
+            if self._count_lost(way) < least and self.equality.prove(root, way):
+                return self.with_a_value(way)
         return root
 
-    def _count_undefined(self, root: Expr) -> int:
-        """Return how many of a function's value and gradients have no true value."""
-        return sum(part.verdict is Verdict.UNDEFINED for part in self.judge_way(root)[1])
-
-    def gravity(self, root: Expr) -> tuple[int, int]:
-        """Return how bad a function's value and gradients are: the less the better."""
-        parts = self.judge_way(root)[1]
-        return sum(part.verdict.gravity + 10 * part.wrong for part in parts), -min(
-            (part.digits or 0 for part in parts), default=0
-        )
-
-    def judge_way(self, root: Expr) -> tuple[Judge, list[VariableCheck]]:
-        """Return the judge of another way, and its verdicts on the value and the gradients."""
-        judge = Judge(self.judge.scope, root, self.judge.wrt, self.judge.seed)
-        value, variables = judge.decide(judge.float_results(root)[0])
-        return judge, [*variables.values(), *filter(None, [value])]
+    def _count_lost(self, root: Expr) -> int:
+        """Return how many of a function's value and gradients are not numbers."""
+        return sum(np.isnan(found).any() for found in self.judge.float_results(root))
 
 
 def _gains(before: Losses, after: Losses) -> bool:

@@ -146,13 +146,9 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         never = (x.order == _ALWAYS) | (y.order == _ALWAYS)
         with np.errstate(invalid="ignore"):
             order = np.where(never, _ALWAYS, x.order + y.order)
-        # An infinity that is mere overflow does not outgrow a zero.
-        outgrown = (
-            sum(
-                (floats(a.value) == 0) & np.isinf(floats(b.value)) & b.far
-                for a, b in ((x, y), (y, x))
-            )
-            > 0
+        # An infinity that is mere overflow does not outgrow a zero that is none.
+        outgrown = np.not_equal(x.far, y.far) & (
+            ((floats(x.value) == 0) & y.far) | ((floats(y.value) == 0) & x.far)
         )
         value = replace_where(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
@@ -293,7 +289,7 @@ def _germ_of_whole(op: Op, operands: Sequence[Any], static: Mapping[str, Any], v
 
     still = carry([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
     if op.ulps:
-        return Germ(value, still)
+        return Germ(value, still, far=_far_sum(operands, value))
     # Entries are moved and not changed, and their facts move along.
     far = carry([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
     return Germ(value, still, carry([None if o is None else o.order for o in operands]), far)
@@ -319,7 +315,13 @@ def _germ_of_product(
         moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
     value = replace_where(value, np.isnan(floats(value)) & never, None)
     still = never | ~moved
-    return Germ(value, still)
+    return Germ(value, still, far=_far_sum(operands, value))
+
+
+def _far_sum(operands: Sequence[Any], value: Any) -> Any:
+    """Return which sums are infinite only because floats end, as all that is infinite in them."""
+    far = all(np.all(o.far | np.isfinite(floats(o.value))) for o in operands if o is not None)
+    return np.isinf(floats(value)) & far
 
 
 def orders(value: Any, still: Any) -> Any:

@@ -267,6 +267,14 @@ class Scope:
             if result is node
         ]
 
+    def text(self, node: Expr) -> str:
+        """Return what the user wrote for a node; nothing where that is long or nowhere."""
+        for source, span in self.spans(node)[:1]:
+            text = " ".join(source.text[span.start : span.end].split())
+            if len(text) <= 60:
+                return text
+        return ""
+
     def origins(self) -> Origins:
         """Return the origins of the nodes that the text made.
 

@@ -140,11 +140,7 @@ def _variable_line(name: str, part: VariableCheck) -> str:
     count = (
         f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
     )
-    kink = (
-        f"{part.kinks[0].sides}, chosen {part.kinks[0].chosen:g}"
-        if part.verdict is Verdict.KINK and part.kinks
-        else ""
-    )
+    kink = part.kinks[0].sides if part.verdict is Verdict.KINK and part.kinks else ""
     return f"{what}: {_join_reasons(part.verdict, both, count, part.reason, kink)}"
 
 
@@ -155,7 +151,9 @@ def _join_reasons(verdict: Verdict, *parts: str | None) -> str:
 
 
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
-    text = f"{word} {worst.engine!r}, {other} {worst.reference!r}"
+    text = f"{word} {worst.engine!r}"
+    if other != "true" or math.isfinite(worst.reference):
+        text += f", {other} {worst.reference!r}"
     text = f"{entry_text('', worst.index)} {text}".lstrip()
     if worst.at is not None:
         return f"{text}, at " + " ".join(f"{name}={value!r}" for name, value in worst.at.items())

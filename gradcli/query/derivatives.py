@@ -12,8 +12,6 @@ from gradcli.errors import (
     EvaluationError,
     MissingValueError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     did_you_mean,
 )
@@ -36,6 +34,7 @@ from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.elementwise.exponential import pow_
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
 from gradcli.options import Options
 from gradcli.report.records import Record
@@ -224,7 +223,6 @@ def numbers_like(
 
 
 _TOLD = 3  # most operations named in a warning
-_STRETCH = 1 << 17  # entries that are examined at a time
 
 
 CONVENTION = "whose value 1 is a convention"
@@ -296,7 +294,7 @@ def _origin_in_words(scope: Scope, node: Expr, values: Values) -> str:
         if operand.kind == "float":
             lost = lost & np.isfinite(values[operand])
     first = next(part for part in (lost, np.isnan(array), bad) if part.any())
-    place = tuple(int(i) for i in np.argwhere(first)[0])
+    place = tuple(np.argwhere(first)[0].tolist())
     where = f" at index {list(place)}" if place else ""
     if node.op.selects:
         where += ", by its definition there"
@@ -349,16 +347,9 @@ def has_nan(value: Any) -> bool:
 
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
-    """Return the index of the first entry that is infinite or NaN.
-
-    No boolean array of the value's size is made.
-    """
-    flat = np.ravel(value)
-    for start in range(0, flat.size, _STRETCH):
-        wrong = np.flatnonzero(~np.isfinite(flat[start : start + _STRETCH]))
-        if wrong.size:
-            return tuple(int(i) for i in np.unravel_index(start + int(wrong[0]), np.shape(value)))
-    return None
+    """Return the index of the first entry that is infinite or NaN."""
+    bad = ~np.isfinite(value)
+    return tuple(map(int, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
 
 
 def _finite(value: Any) -> bool:
@@ -367,12 +358,8 @@ def _finite(value: Any) -> bool:
 
 def text_of(scope: Scope, node: Expr) -> str:
     """Return what the user wrote for a node."""
-    places: list[tuple[Source, Span]] = scope.spans(node)
-    if places:
-        source, span = places[0]
-        text = source.text[span.start : span.end]
-        if len(text) <= 60:
-            return f"'{text}'"
+    if text := scope.text(node):
+        return f"'{text}'"
     return f"the result of {node.op.name}" if node.op else "a value"
 
 
@@ -390,15 +377,18 @@ def nan_in_pytorch(
     """
     told = []
     library = "JAX" if record.dialect == JAX else "PyTorch"
+    repair = ". The usual repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
+    if not any(node.op is where for node in order):
+        repair = ""
     for name, x in wrt.items():
         adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
         lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
         if made and np.any(lost):
-            place = ", ".join(map(str, np.argwhere(lost)[0]))
+            first, *others = np.argwhere(lost).tolist()
             told.append(
-                f"{library} gives nan for {name}{f'[{place}]' if place else ''}: at "
-                f"{text_of(scope, made[0])} it multiplies zero by what is not finite. The usual "
-                "repair masks the input as well, as in sqrt(where(x > 0, x, 1))"
+                f"{library} gives nan for {name}{first or ''}"
+                f"{f' and {len(others)} more' if others else ''}: at {text_of(scope, made[0])} it "
+                f"multiplies zero by what is not finite{repair}"
             )
     return told
 

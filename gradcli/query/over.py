@@ -99,6 +99,8 @@ def hold_over(
             for name, x in wrt.items():
                 if x in everything:
                     verdict, worst, reason = subjects.decide(grad(total, x), x)
+                    if verdict is Verdict.AGREE:
+                        reason = "of the rules: floats are not held over a box"
                     check.variables[name] = VariableCheck(
                         verdict, "ranges", worst=worst, reason=reason
                     )

@@ -46,6 +46,7 @@ def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
     return [f"the standard deviation of {name} has no part in {what}" for name in names]
 
 
+@np.errstate(all="ignore")
 def propagate(
     scope: Scope,
     root: Expr,
@@ -120,8 +121,7 @@ def covariance_matrix(
         np.ravel(scope.deviations.get(leaf, np.zeros(leaf.shape))) for leaf in leaves.values()
     ]
     deviations = np.concatenate(spreads)
-    with np.errstate(all="ignore"):
-        variances = np.square(deviations)
+    variances = np.square(deviations)
     if np.isinf(variances).any() or ((variances == 0) & (deviations != 0)).any():
         raise UsageError(
             "the square of a standard deviation is out of the range of floats",
@@ -197,22 +197,21 @@ class Propagation:
             moved = self.slopes[:, left] @ self.covariances[left, right] * self.slopes[:, right]
             return moved.sum(axis=1).reshape(self.root.shape)[()]
 
-        with np.errstate(all="ignore"):
-            own = {name: part(name, name) for name in self.leaves}
-            shared = {
-                f"{a},{b}": 2 * part(a, b)
-                for a, b in combinations(self.leaves, 2)
-                if self.covariances[self.places[a], self.places[b]].any()
-            }
-            own = dict(
-                sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf))
-            )
-            parts = np.array([*own.values(), *shared.values()])
-            variance = parts.sum(axis=0)
-            # what rounding leaves of parts that cancel is nothing
-            cancels = variance <= _ROUNDING * np.abs(parts).sum(axis=0)
-            std = np.sqrt(np.where(cancels, 0.0, variance))[()]
-            whole = float(np.sum(np.square(std)))
+        own = {name: part(name, name) for name in self.leaves}
+        shared = {
+            f"{a},{b}": 2 * part(a, b)
+            for a, b in combinations(self.leaves, 2)
+            if self.covariances[self.places[a], self.places[b]].any()
+        }
+        own = dict(
+            sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf))
+        )
+        parts = np.array([*own.values(), *shared.values()])
+        variance = parts.sum(axis=0)
+        # what rounding leaves of parts that cancel is nothing
+        cancels = variance < _ROUNDING * np.abs(parts).sum(axis=0)
+        std = np.sqrt(np.where(cancels, 0.0, variance))[()]
+        whole = float(np.sum(np.square(std)))
         alone, together = (
             {
                 of: {"variance": each, "share": float(np.sum(each)) / whole if whole else 0.0}

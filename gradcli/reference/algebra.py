@@ -204,7 +204,12 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         for x in arguments:
             if x is not None and x != x:
                 return m.nan
-    return real(m, op.reference, *arguments, **static)
+    value = real(m, op.reference, *arguments, **static)
+    if value != value and len(arguments) == 1 and hasattr(m, "workdps"):
+        with m.workdps(m.dps - 5):  # by which rounding may have left the domain
+            near = +arguments[0]
+        return real(m, op.reference, near, **static)
+    return value
 
 
 def surely_zero(x: Any) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from functools import cached_property
+from itertools import islice, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -267,25 +268,27 @@ class Prober:
     def __post_init__(self) -> None:
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // self.asked.size))
         self.cost = _EVALUATIONS * self.asked.size
-        self.weights = exact_array(self.tape.m, self.asked.seed)
+        m, table = self.tape.m, self.tape.table
+        self.weights = exact_array(m, self.asked.seed)
+        self.sizes = {
+            x: Algebra.map(lambda v: abs(plain(v)) or m.one, np.ravel(table[x])) for x in self.found
+        }
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """Return the entries of a variable that need both sides.
 
         They are on a kink, or have a derivative that is not finite.
         """
-        m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
-        sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
+        m = self.tape.m
+        sizes = self.sizes[x]
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
         finite = all(map(m.isfinite, np.ravel(self.value)))
         sides = {
-            i: on_kink(events.pop(i))
-            for i in list(events)
-            if not (finite and m.isfinite(entries[i]))
+            i: on_kink(events.pop(i)) for i in list(events) if not (finite and m.isfinite(sizes[i]))
         }  # an infinity has no sides
         if not finite:
             return sides
-        around = self._around(x, sizes, [i for i, event in events.items() if event.tie])
+        around = {i: nearby for (y, i), nearby in self._around.items() if y is x}
         steady = {
             i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)
         }
@@ -295,7 +298,7 @@ class Prober:
         for i in sorted({*events, *gaps}, key=lambda i: (i in steady, i)):
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
             room = self.left > 0 and budget.allows(self.cost)
-            if event is not None and i in steady and (sure or not room):
+            if event is not None and i in steady and ((event.tie and sure) or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
                 sides[i] = on_kink(event, limit, limit, limit, probed=sure)
             elif room:
@@ -315,35 +318,40 @@ class Prober:
         self._confirm(x, sizes, sides, slopes, gaps)
         return sides
 
-    def _around(self, x: Expr, sizes: Array, ties: Sequence[int]) -> dict[int, list[Any]]:
-        """Return the derivatives by some entries where these are no longer equal.
+    @cached_property
+    def _around(self) -> dict[tuple[Expr, int], list[Any]]:
+        """Return the derivatives by some entries where kinks and ties have come apart.
 
-        If there are few entries, each takes each place in their order once; if there are many, each
-        takes some.
+        If there are few entries, each takes each place in their order once upwards and once
+        downwards, as what is compared may fall where an entry rises; if there are many, those of
+        ties take some.
 
         There are none where they would cost too much, or where the function jumps.
         """
-        m, budget = self.tape.m, self.asked.budget
-        n = len(ties)
-        cost = self.cost * min(n, _MOST_ORDERS) // len(STEPS) ** 2
+        m, budget, found = self.tape.m, self.asked.budget, dict[tuple[Expr, int], list[Any]]()
+        few = sum(map(len, self.found.values())) <= _MOST_ORDERS
+        moved = [(x, i) for x, on in self.found.items() for i in on if few or on[i].tie]
+        n = len(moved)
+        cost = 2 * self.cost * min(n, _MOST_ORDERS) // len(STEPS) ** 2
         if n < 2 or not budget.allows(cost):
             return {}
         budget.spend(cost)
-        orders = [np.roll(np.arange(n), k) for k in range(0, n, -(-n // _MOST_ORDERS))]
         with _probing(m):
+            _, (value,) = self._at({})
             step = m.mpf(10) ** STEPS[0] / n
-            _, (value,) = self._at(x, m.zero)
-            found = []
-            for order in orders:
-                move = np.full(sizes.size, m.zero, dtype=object)
-                move[ties] = step * ((order + 1).astype(object) * sizes[ties])
-                slopes, (there,) = self._at(x, move)
-                if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (
-                    1 + abs(value)
-                ) or not all(map(m.isfinite, slopes[ties])):
+            for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (step, -step)):
+                places = {at: way * ((k + first) % n + 1) for k, at in enumerate(moved)}
+                slopes, (there,) = self._at(
+                    {
+                        x: [places.get((x, i), 0) * size for i, size in enumerate(sizes)]
+                        for x, sizes in self.sizes.items()
+                    }
+                )
+                if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)):
                     return {}
-                found.append(slopes)
-        return {i: [slopes[i] for slopes in found] for i in ties}
+                for x, i in moved:
+                    found.setdefault((x, i), []).append(slopes[x][i])
+        return found if all(m.isfinite(v) for slopes in found.values() for v in slopes) else {}
 
     def _along(
         self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None
@@ -351,8 +359,8 @@ class Prober:
         """Return some derivatives on both sides of the point in a direction."""
 
         def at(move: Any) -> tuple[Array, Array]:
-            slopes, value = self._at(x, move * direction)
-            return slopes[wanted], value
+            slopes, value = self._at({x: move * direction})
+            return slopes[x][wanted], value
 
         return both_sides(self.tape.m, at, self._weigh(self.value), event, size)
 
@@ -381,18 +389,23 @@ class Prober:
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def _at(self, x: Expr, move: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives by all entries, and the value, at a moved point.
+    def _at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
+        """Return the derivatives by the moved variables, and the value, at a moved point.
 
         Both are in the seed's weights.
         """
         m, asked = self.tape.m, self.asked
-        here = Algebra.map(plain, self.tape.table[x])
-        there = (np.ravel(here) + move).reshape(here.shape)
-        other = _tape_beside(m, asked, {x: there})
-        y = other.run(asked.root, [x])
-        slope = other.gradient(y, self.weights, other.table[x])
-        return Algebra.map(plain, np.ravel(slope)), self._weigh(Algebra.map(plain, y))
+        there = {}
+        for x, move in moves.items():
+            here = Algebra.map(plain, self.tape.table[x])
+            there[x] = np.reshape(np.ravel(here) + move, here.shape)
+        other = _tape_beside(m, asked, there)
+        y = other.run(asked.root, [*moves])
+        slopes = {
+            x: Algebra.map(plain, np.ravel(other.gradient(y, self.weights, other.table[x])))
+            for x in moves
+        }
+        return slopes, self._weigh(Algebra.map(plain, y))
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""
@@ -581,7 +594,7 @@ def with_inner_choices(
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """Return the function with the engine's choices at the kinks inside of it.
 
-    Also return its value, and the entries of the value that are a choice. ``engine`` has the result
+    Also return its value, and the entries of the value that are a choice or a limit. ``engine`` has the result
     of the engine's rules for every node, without rounding.
     """
 
@@ -604,10 +617,14 @@ def with_inner_choices(
     root = asked.root
     y = chosen.run(root, asked.nodes)
     left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
-    first = next((s for found in known.values() for s in found.values() if s.limit is None), None)
+    kinks = [s for found in known.values() for s in found.values()]
+    first = next((s for s in kinks if s.limit is None), None)
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
-        if first is None or a == b == c or not all(map(m.isfinite, (a, b, c))):
+        if not kinks or not all(map(m.isfinite, (a, b, c))):
+            continue
+        if first is None or a == b == c:
+            sides[i] = Sides(kinks[0].place, kinks[0].convention, c, c, limit=c)
             continue
         between = min(a, b) <= c <= max(a, b)  # fails only for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))

@@ -357,6 +357,8 @@ class Tracing(Algebra):
             and any(type(a) is not Traced and surely_zero(a) for a in arguments)
         ):
             return self.zero
+        if step is MINUS and arguments[0] is arguments[1] and self.m.isfinite(value):
+            return self.zero  # all around the point
         if not self.serial % _SOME:
             still_in_time()
         return self._record(

@@ -171,7 +171,7 @@ class ReferenceTape(Domain[Any]):
         Scalar operations note their own kinks.
         """
         for kink in () if op.elementwise or isinstance(result, tuple) else op.kinks:
-            if any(kink.where(plain(v)) for v in np.ravel(result)):
+            if any(type(v) is Traced and kink.where(v.value) for v in np.ravel(result)):
                 reached = tuple(v for o in operands if o is not None for v in np.ravel(o))
                 self.scalars.events.append(Event(op, kink, reached))
 

@@ -391,7 +391,7 @@ class Proof:
                     return Outcome(False, at)
             if spent:
                 is_gap = defined and node.kinds & GAPS
-                reason = "the sides have no value there" if is_gap else None
+                reason = "it has no value there" if is_gap else None
                 return Outcome(None, None, node.box.floats, reason)
             points = []
         return Outcome(True)

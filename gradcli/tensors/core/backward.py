@@ -28,7 +28,7 @@ from gradcli.tensors.core.levels import (
     physical,
     rewrap,
 )
-from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn_once
+from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn, warn_once
 from gradcli.tensors.core.node import Node, Watch, check_backward, torch_name, watch_pull
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
@@ -180,6 +180,9 @@ def run(
             or not holds_halves(kind)
         ):
             parts = contributions(node, wanted, cotangent, values, scale_guarded)
+            if state.invalid and not tensors and op.partials is not None and not cotangent.all():
+                _tell_lost(node)
+            state.invalid = False
         else:
             wide = contributions(
                 node, wanted, widen(cotangent), [widen(value) for value in values], scale_guarded
@@ -216,6 +219,17 @@ def run(
         if tensors:
             set_constants(constants)
     return found
+
+
+def _tell_lost(node: Node) -> None:
+    """Warn of a zero gradient that has met an infinite derivative, which tensors take for 0."""
+    message = (
+        f"{node.label}: a zero gradient meets a derivative that is not finite, and 0 is passed on; "
+        "that is wrong unless the gradient stays zero around the point, and PyTorch has nan"
+    )
+    if state.anomaly and state.nan_checks:
+        raise RuntimeError(message)
+    warn(message, RuntimeWarning)
 
 
 def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:

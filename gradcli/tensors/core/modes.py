@@ -30,7 +30,7 @@ def warn_once(message: str) -> None:
         warn(message)
 
 
-def warn(message: str) -> None:
+def warn(message: str, kind: type[Warning] = UserWarning) -> None:
     """Warn of the line that called into this package."""
     level, frame = 1, sys._getframe()
     while (
@@ -38,7 +38,7 @@ def warn(message: str) -> None:
         and frame.f_globals.get("__name__", "").partition(".")[0] == "gradcli"
     ):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, kind, stacklevel=level)
 
 
 def silent() -> Context:
@@ -47,8 +47,13 @@ def silent() -> Context:
     It takes a tenth of the time that `np.errstate` takes.
     """
     context = Context()
-    context.run(np.seterr, all="ignore")
+    context.run(np.seterrcall, _note_invalid)
+    context.run(np.seterr, all="ignore", invalid="call")
     return context
+
+
+def _note_invalid(*_: Any) -> None:
+    state.invalid = True
 
 
 # The context variable in which NumPy looks up how to treat floating-point errors, and the value
@@ -62,6 +67,7 @@ class _State(threading.local):
     recording = True  # operations on tensors that require grad make nodes
     inference = False  # inference mode is on, which records nothing
     anomaly = False
+    invalid = False  # NumPy has computed a NaN of numbers
     nan_checks = True
     recorder: Any = None  # is notified of every operation while a function is traced
     before_writing: Any = None  # is called with every tensor before it is written to
