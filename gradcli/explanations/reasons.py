@@ -135,12 +135,12 @@ class Entries:
 
         These are all of them where that is not known.
         """
-        reached, value = self.reached(each, mask), self.node(each.node).value
+        reached, value = self.result_entries(each, mask), self.node(each.node).value
         if reached is None or not reached.any():
             return np.ones(() if isinstance(value, tuple) else np.shape(value), bool)
         return reached
 
-    def reached(self, each: Contribution, mask: Mask) -> Mask | None:
+    def result_entries(self, each: Contribution, mask: Mask) -> Mask | None:
         """Return these entries; None if values choose them, or within a built-in function."""
         node, operands = self.node(each.node), numbers_of(self, each.node, 1_000_000)
         op = registry()[node.op]
@@ -149,7 +149,7 @@ class Entries:
                 return np.broadcast_to(mask, np.shape(node.value))
             if operands and not node.inside and (op.linear or op.adds):
                 operands[each.place] = np.where(mask, np.nan, operands[each.place])
-                return np.isnan(op.forward(*operands, **node.static))
+                return np.asarray(np.isnan(op.forward(*operands, **node.static)))
         return None
 
     def number(self, value: Any, mask: Mask) -> Any:
@@ -400,7 +400,7 @@ class Edge:
         """Why nothing is passed back of an adjoint that is not zero."""
         op, words = self.op, self._choice()
         moves = not op.elementwise and (op.indices or (op.linear and op.adds != "products"))
-        if not words and moves and not np.any(self.entries.reached(self.part, self.entry)):
+        if not words and moves and not np.any(self.entries.result_entries(self.part, self.entry)):
             words = f"{self.entries.name_in_words(self.owner)} takes other entries of {self.by}"
             return Reason(self.node.id, self.operand.id, words, unread=True)
         natural = bool(words and self.operands[0].inside)
@@ -410,18 +410,15 @@ class Edge:
         op, part, user, by = self.op, self.part, self.user, self.by
         if part.local is not None and self.number(part.local):
             return f"what {user} passes back is below the smallest float"
-        if self.factor is not None:
-            if op.algebra in ("product", "chain"):
-                ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
-                which = f", which {ended or 'is 0'}" if self.other != "0" else ""
-                return f"in {user}, {by} is multiplied by {self.other}{which}"
-            if op.adds == "products" and not self.factor.value.all():
-                return f"in {user}, {by} is multiplied by entries of {self.other} that are 0"
+        if self.factor is not None and op.algebra in ("product", "chain"):
+            ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
+            which = f", which {ended or 'is 0'}" if self.other != "0" else ""
+            return f"in {user}, {by} is multiplied by {self.other}{which}"
+        if "product" in op.algebra and not np.all((self.factor or self.operand).value):
+            return f"in {user}, {by} is multiplied by entries of {self.other or by} that are 0"
         said = self._kink() or self._flat() or self._limit(0.0)
         if said is not None:
             return said
-        if op.algebra == "product of entries" and not self.operand.value.all():
-            return f"in {user}, {self.at} is multiplied by an entry that is 0"
         if part.local is None:
             return f"of what arrives at {user} nothing goes to {self.at}"
         formula = f" {part.partial}" if part.partial is not None else ""

@@ -410,7 +410,8 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
     if is_known and all(name != node.name for node in explanation.nodes):
         shown = ends_of(explanation.record.expr, 60)
         depends = f"does not depend on {name}"
-        if re.search(rf"\b{name}\b", explanation.source.text):
+        source = explanation.source
+        if source and re.search(rf"\b{name}\b", source.text):
             depends = "depends on it at most as an index, a shape or a condition"
         return Why(name, "zero", [f"{name} has gradient 0: {shown} {depends}"])
     return _of_gradient(explanation, name, index_text, target)
@@ -487,7 +488,5 @@ def _telling(whole: np.ndarray) -> tuple[int, ...]:
     if not whole.size:
         raise UsageError("it has no entries, and so nothing to tell")
     with np.errstate(all="ignore"):
-        for asks in (~np.isfinite(whole), whole == 0, np.abs(whole) == np.abs(whole).max()):
-            if asks.any():
-                return tuple(np.argwhere(asks)[0].tolist())
-    return (0,) * whole.ndim
+        asking = ~np.isfinite(whole), whole == 0, np.abs(whole) == np.abs(whole).max()
+    return tuple(np.argwhere(next(asks for asks in asking if asks.any()))[0].tolist())
