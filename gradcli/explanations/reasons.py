@@ -133,17 +133,24 @@ class Entries:
     def above(self, each: Contribution, mask: Mask) -> Mask:
         """Return the entries of a user that some entries of its operand are a part of.
 
-        For entrywise operations these are the same entries; for others, all of them.
+        These are all of them where that is not known.
         """
-        node = self.node(each.node)
-        shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
-        op = self.op(each.node)
-        if op is None or not op.elementwise:
-            return np.ones(shape, bool)
-        try:
-            return np.broadcast_to(mask, shape)
-        except ValueError:  # an axis of the operand was summed
-            return np.ones(shape, bool)
+        reached, value = self.result_entries(each, mask), self.node(each.node).value
+        if reached is None or not reached.any():
+            return np.ones(() if isinstance(value, tuple) else np.shape(value), bool)
+        return reached
+
+    def result_entries(self, each: Contribution, mask: Mask) -> Mask | None:
+        """Return these entries; None if values choose them, or within a built-in function."""
+        node, operands = self.node(each.node), numbers_of(self, each.node, 1_000_000)
+        op = registry()[node.op]
+        with suppress(*_FAILURES), np.errstate(all="ignore"):
+            if op.elementwise:
+                return np.broadcast_to(mask, np.shape(node.value))
+            if operands and not node.inside and (op.linear or op.adds):
+                operands[each.place] = np.where(mask, np.nan, operands[each.place])
+                return np.asarray(np.isnan(op.forward(*operands, **node.static)))
+        return None
 
     def number(self, value: Any, mask: Mask) -> Any:
         """Return the first of the entries that are meant.
@@ -180,7 +187,7 @@ _MOST = 4_096  # most entries of operands for which an operation is repeated
 _FAILURES = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError, GradcliError)
 
 
-def numbers_of(entries: Entries, id: int) -> list[np.ndarray] | None:
+def numbers_of(entries: Entries, id: int, most: int = _MOST) -> list[np.ndarray] | None:
     """Return the operands of a node as its operation takes them.
 
     Return None where there are too many entries, or not all operands are known.
@@ -190,7 +197,7 @@ def numbers_of(entries: Entries, id: int) -> list[np.ndarray] | None:
         return None
     found = [np.asarray(each.value) for each in operands]
     is_whole = op.variadic or len(found) == len(op.operands)
-    return found if is_whole and sum(each.size for each in found) <= _MOST else None
+    return found if is_whole and sum(each.size for each in found) <= most else None
 
 
 # -- Where floats end: what a result is in more digits, and which forms have no value.
@@ -321,7 +328,7 @@ def _origin_in_words(entries: Entries, id: int, test: Any) -> str:
 class Reason(NamedTuple):
     """Why nothing is passed back.
 
-    natural  whether that is so wherever the point lies
+    natural  whether that is so wherever the point lies, or by a condition that a library has
     unread   whether entries are moved, and this one is not among them
     """
 
@@ -336,13 +343,12 @@ def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
     """Yield the users of a node that pass nothing back to it, whatever arrives at them."""
     owners = set(map(entries.owner, passing))
     for user in map(entries.node, entries.users.get(id, [])):
-        op, owner = entries.op(user.id), entries.owner(user.id)
-        if op is None or owner in owners:
+        op, owner = registry()[user.op], entries.owner(user.id)
+        if owner in owners:
             continue
-        if user.kind == "bool":
-            words = "is true or false, and passes no gradient on"
-        elif user.kind == "int":
-            words = "takes it as a whole number, which passes no gradient on"
+        if user.kind != "float":
+            is_a = "true or false" if user.kind == "bool" else "a whole number"
+            words = f"is {is_a}, and passes no gradient on"
         elif op.kind == "flat":
             words = "is flat: its derivative is 0 wherever it has one"
         elif user.adjoint is None:
@@ -363,7 +369,8 @@ class Edge:
 
     def __init__(self, entries: Entries, part: Contribution, entry: Mask) -> None:
         self.entries, self.part, self.entry = entries, part, entry
-        self.op, self.node = entries.op(part.node), entries.node(part.node)
+        self.node = entries.node(part.node)
+        self.op = registry()[self.node.op]
         self.operands, self.owner = entries.operands(part.node), entries.owner(part.node)
         self.operand, self.mask = entries.node(part.operand), entries.above(part, entry)
         self.user = entries.name_in_words(part.node)
@@ -379,7 +386,7 @@ class Edge:
     @property
     def at(self) -> str:
         """The operand with its number: ``x = 3``, or ``x[1] = 3`` of whole arrays."""
-        if self.op is not None and not self.op.elementwise and self.entry.ndim:
+        if not self.op.elementwise and self.entry.ndim:
             return self.entry_in_words(np.argwhere(self.entry)[0])
         number = self.entries.number(self.operand.value, self.entry)
         return f"{self.by} = {number_in_words(number)}"
@@ -392,23 +399,23 @@ class Edge:
     def reason(self) -> Reason:
         """Why nothing is passed back of an adjoint that is not zero."""
         op, words = self.op, self._choice()
-        moves = op is not None and (op.indices or (op.linear and op.adds != "products"))
-        if words is None and op is not None and moves and not op.elementwise:
+        moves = not op.elementwise and (op.indices or (op.linear and op.adds != "products"))
+        if not words and moves and not np.any(self.entries.result_entries(self.part, self.entry)):
             words = f"{self.entries.name_in_words(self.owner)} takes other entries of {self.by}"
             return Reason(self.node.id, self.operand.id, words, unread=True)
-        return Reason(self.node.id, self.operand.id, words or self._zero())
+        natural = bool(words and self.operands[0].inside)
+        return Reason(self.node.id, self.operand.id, words or self._zero(), natural)
 
     def _zero(self) -> str:
         op, part, user, by = self.op, self.part, self.user, self.by
         if part.local is not None and self.number(part.local):
             return f"what {user} passes back is below the smallest float"
-        if self.factor is not None and op is not None:
-            if op.algebra in ("product", "chain"):
-                ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
-                which = f", which {ended or 'is 0'}" if self.other != "0" else ""
-                return f"in {user}, {by} is multiplied by {self.other}{which}"
-            if op.adds == "products":
-                return f"in {user}, {by} is multiplied by entries of {self.other} that are 0"
+        if self.factor is not None and op.algebra in ("product", "chain"):
+            ended = "" if self.factor.shape else beyond_floats(self.entries, self.factor.id)
+            which = f", which {ended or 'is 0'}" if self.other != "0" else ""
+            return f"in {user}, {by} is multiplied by {self.other}{which}"
+        if "product" in op.algebra and not np.all((self.factor or self.operand).value):
+            return f"in {user}, {by} is multiplied by entries of {self.other or by} that are 0"
         said = self._kink() or self._flat() or self._limit(0.0)
         if said is not None:
             return said
@@ -424,7 +431,7 @@ class Edge:
         """
         op, part, user, by = self.op, self.part, self.user, self.by
         numbers = self.node.value, self.operand.value
-        if op is None or self.operand.inside == self.owner or tuple in map(type, numbers):
+        if self.operand.inside == self.owner or tuple in map(type, numbers):
             return
         said = self._choice() or self._kink() or self._limit(factor)
         if said is not None:
@@ -447,14 +454,13 @@ class Edge:
         """Say which operand, or which entries of one, the operation has chosen."""
         op, place = self.op, self.part.place
         user = self.entries.name_in_words(self.owner)
-        if op is None or (chosen := self._chosen_entries()) is not None:
-            return None if op is None else chosen
+        if chosen := self._chosen_entries():
+            return chosen
         if op.algebra == "choice":
             condition, *branches = self.operands
             holds = bool(self.number(condition.value))
-            taken = branches[not holds].id
-            is_taken = place == (1 if holds else 2)
-            branch = self.entries.name_in_words(taken) if is_taken else "the other branch"
+            taken = self.entries.name_in_words(branches[not holds].id)
+            branch = taken if place == 2 - holds else "the other branch"
             name = self.entries.name_in_words(condition.id)
             return f"{user} takes {branch} there: {name} is {holds}"
         if not op.selects:
@@ -504,8 +510,6 @@ class Edge:
     def _kink(self) -> str | None:
         """Say that the point lies on a kink: by the operands, or by the result of whole arrays."""
         op = self.op
-        if op is None:
-            return None
         of = [each.value for each in self.operands] if op.elementwise else [self.node.value]
         for kink in op.kinks:
             with suppress(TypeError, ValueError):
@@ -525,11 +529,12 @@ class Edge:
     def _flat(self) -> str | None:
         """Say that the operation does not move there, or underflows."""
         op, partial = self.op, self.part.partial
-        if op is None:
-            return None
         if op.elementwise:
             rule = op.partials and op.partials[self.part.place]
             if rule is None or isinstance(rule, Pieces):
+                numbers = {self.number(each.value) for each in self.operands}
+                if op.algebra == "power" and not numbers & {0, 1}:
+                    return f"the derivative of {self.user} underflows at {self.at}"
                 number = self.at.rpartition(" = ")[2]
                 more = f", and the derivative {partial or 'by it'} is 0" if rule else ""
                 return f"{self.user} is flat there: its input {self.by} is {number}{more}"
@@ -540,7 +545,7 @@ class Edge:
     def _limit(self, slope: float) -> str | None:
         """Say that the operation has come to a limit, and so hardly moves with the entry any more."""
         op, operands = self.op, numbers_of(self.entries, self.node.id)
-        if op is None or operands is None or op.linear or op.kind == "flat":
+        if operands is None or op.linear or op.kind == "flat":
             return None
         if op.algebra in _POWERS or abs(slope) > _FLAT:
             return None
@@ -548,8 +553,8 @@ class Edge:
         here, limits = np.asarray(self.node.value, float)[asked], []
         for far in (_FAR_OUT, -_FAR_OUT):
             moved = [*operands]
-            moved[self.part.place] = np.where(self.entry, far, operands[self.part.place])[()]
             with suppress(*_FAILURES, np.linalg.LinAlgError), np.errstate(all="ignore"):
+                moved[self.part.place] = np.where(self.entry, far, operands[self.part.place])[()]
                 limit = np.asarray(op.forward(*moved, **self.node.static), float)[asked]
                 apart = np.max(np.abs(limit - here))
                 if np.isfinite(apart) and apart <= _NEAR * max(1.0, np.min(np.abs(limit))):

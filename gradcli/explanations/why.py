@@ -141,7 +141,7 @@ _FACTORS = 4  # most factors that are named, the most extreme first
 def imprecise(entries: Entries, number: Any) -> Why | None:
     """Return where digits are lost, if the cross-check says that many are."""
     part = entries.check
-    if part is None or part.lost is None:
+    if part is None or part.lost is None or (part.worst and part.worst.index != entries.index):
         return None
     lost = sorted((each for each in _cancellations(entries) if each[0]), reverse=True)
     begin = f"{entries.text} = {number_in_words(number)} has lost {part.lost} bits"
@@ -168,7 +168,7 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
             words = f"the terms of {name} nearly cancel"
             yield _bits([np.abs(terms[0]).sum()], node.value), node.id, words
     for id, parts in entries.arrived.items():
-        if len(parts) > 1:
+        if len(parts) > 1 and entries.id != entries.explanation.result:
             passed = [part.passed for part in parts]
             named = " and ".join(map(number_in_words, passed[:3]))
             words = f"the contributions to {entries.name_in_words(id)}, {named}, nearly cancel"
@@ -219,9 +219,10 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
             for edge in is_telling[:_FACTORS]
         )
         size_word = "largest" if kind == "large" else "smallest"
-        shares.insert(
-            0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin
-        )
+        said = f"the {size_word} factors on its way are {told}"
+        if abs(_share(paths[0], entries)) > _LARGE * abs(number):
+            said = "what comes by its ways nearly cancels"
+        shares.insert(0, f"{begin}: {said}" if told else begin)
     more = max(0, len(ways) - _FACTORS) + gradient.left_out
     shares += [f"and {more:,} smaller paths"] if more else []
     for edge in edges:
@@ -289,7 +290,8 @@ def sized_value(entries: Entries, number: Any) -> Why:
     node = entries.node(entries.id)
     of = " and ".join(map(entries.value_in_words, entries.arguments(node.id)))
     ended = "" if number else beyond_floats(entries, node.id, entries.index)
-    made = f": {node.function or node.op} of {of}{'' if number else ' is 0'}"
+    made = node.function or entries.name_in_words(node.id)
+    made = f": {made} of {of}{'' if number else ' is 0'}"
     made = f": it {ended}" if ended else made if of else ", as it was given"
     begin = f"{entries.text} is {number_in_words(number)}"
     return entries.story(_kind(number) if number else "zero", [begin + made], node.id)
@@ -407,7 +409,11 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
         shown = ends_of(explanation.record.expr, 60)
-        return Why(name, "zero", [f"{name} has gradient 0: {shown} does not depend on {name}"])
+        depends = f"does not depend on {name}"
+        source = explanation.source
+        if source and re.search(rf"\b{name}\b", source.text):
+            depends = "depends on it at most as an index, a shape or a condition"
+        return Why(name, "zero", [f"{name} has gradient 0: {shown} {depends}"])
     return _of_gradient(explanation, name, index_text, target)
 
 
@@ -482,7 +488,5 @@ def _telling(whole: np.ndarray) -> tuple[int, ...]:
     if not whole.size:
         raise UsageError("it has no entries, and so nothing to tell")
     with np.errstate(all="ignore"):
-        for asks in (~np.isfinite(whole), whole == 0, np.abs(whole) == np.abs(whole).max()):
-            if asks.any():
-                return tuple(np.argwhere(asks)[0].tolist())
-    return (0,) * whole.ndim
+        asking = ~np.isfinite(whole), whole == 0, np.abs(whole) == np.abs(whole).max()
+    return tuple(np.argwhere(next(asks for asks in asking if asks.any()))[0].tolist())
