@@ -91,14 +91,14 @@ def array(value: Any, digits: int | None) -> str:
 # Environments, and brackets that grow, as groups between braces.
 _GROUPS = {
     "\\begin{cases}": "{\\lbrace {", "\\end{cases}": "}}", "\\begin{pmatrix}": "{({", "\\end{pmatrix}": "})}", "\\left": "{",
-    "\\mathsf": "",
+    "\\mathsf": "", "\\,": "\\text{ }", "\\sqrt[3]": "{}^{3}\\sqrt",
 }  # fmt: skip
-_CLOSING = re.compile(r"\\right(.)")
+_CLOSING = re.compile(r"\\right(\\[a-z]+|.)")
 _WORDS = re.compile(r"\\(?:text|math..|operatorname)\{((?:\\.|[^{}])*)\}")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[\d.]+|\S")
 _ESCAPE, _SPACE = "\\", "&#160;"  # a space that is kept at the edge of a text
-_SIGNS = {"cdot": "⋅", "infty": "∞", "-": "−"}
+_SIGNS = {"cdot": "⋅", "infty": "∞", "-": "−", "lnot": "¬"}
 _TAGS = {"^": "msup", "_": "msub", "\\frac": "mfrac", "\\sqrt": "msqrt"}
 
 

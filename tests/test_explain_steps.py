@@ -217,6 +217,9 @@ TYPESET = {
     r"\begin{cases} x & \text{if } x > 1 \\ 2 & \text{else} \end{cases}": "<mrow><mo>{</mo><mtable><mtr><mtd><mrow><mi>x</mi></mrow></mtd>"
     "<mtd><mrow><mtext>if&#160;</mtext><mi>x</mi><mo>&gt;</mo><mn>1</mn></mrow></mtd></mtr><mtr><mtd><mrow><mn>2</mn></mrow></mtd>"
     "<mtd><mrow><mtext>else</mtext></mrow></mtd></mtr></mtable></mrow>",
+    r"\left\lfloor x \right\rfloor \wedge \lnot y": "<mrow><mo>⌊</mo><mi>x</mi><mo>⌋</mo></mrow><mo>∧</mo><mo>¬</mo><mi>y</mi>",
+    r"\sqrt[3]{x} \, \mathrm{lr}": "<msup><mrow></mrow><mrow><mn>3</mn></mrow></msup><msqrt><mrow><mi>x</mi></mrow></msqrt>"
+    "<mtext>&#160;</mtext><mtext>lr</mtext>",
     r"2 \cdot \operatorname{log\_ndtr}\left(x\right)": "<mn>2</mn><mo>⋅</mo>"
     "<mtext>log_ndtr</mtext><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>",
 }  # fmt: skip

@@ -123,7 +123,7 @@ def test_what_is_written_means_the_operation(op: Op, static: dict[str, Any]) -> 
 SIGNS = {
     "sin": r"\sin\left(x\right)", "i0": r"I_{0}\left(x\right)", "jv": r"J_{0}\left(x\right)", "sqrt": r"\sqrt{x}",
     "abs": r"\left|x\right|", "div": r"\frac{x}{y}", "less_equal": r"x \le y", "expm1": r"\operatorname{expm1}\left(x\right)",
-    "where": r"\begin{cases} x & \text{if } condition \\ y & \text{else} \end{cases}", "hurwitz_zeta": r"\zeta\left(x, q\right)",
+    "where": r"\begin{cases} x & \text{if } condition \\ y & \text{otherwise} \end{cases}", "hurwitz_zeta": r"\zeta\left(x, q\right)",
 }  # fmt: skip
 
 

@@ -216,6 +216,8 @@ def repair(check: Check, judge: Judge) -> None:
             further.decide(further.float_results(defined)[0])
             ways = _Ways(further)
             way = ways.losing_less(defined)
+            if ways.count_lost(way):
+                return
         if way is not judge.root:
             ways.put(judge.root, way, check)
     finally:
@@ -302,13 +304,13 @@ class _Ways:
 
     def with_a_value(self, root: Expr) -> Expr:
         """Return a way that has numbers where another has none, and equals it around the point."""
-        least = self._count_lost(root)
+        least = self.count_lost(root)
         for way in itertools.islice(wider(self.graph, root), _MOST_TRIED):
-            if self._count_lost(way) < least and self.equality.prove(root, way):
+            if self.count_lost(way) < least and self.equality.prove(root, way):
                 return self.with_a_value(way)
         return root
 
-    def _count_lost(self, root: Expr) -> int:
+    def count_lost(self, root: Expr) -> int:
         """Return how many of a function's value and gradients are not numbers."""
         return sum(np.isnan(found).any() for found in self.judge.float_results(root))
 

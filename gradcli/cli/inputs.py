@@ -22,6 +22,7 @@ from gradcli.cli.request import EXAMPLE, CheckRequest, ExportRequest, Request
 from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
+from gradcli.language.scope import deviations as deviations_of
 from gradcli.language.tokens import may_be_measured, of_data
 from gradcli.limits import DEFAULT, Limits
 from gradcli.options import Options, names_of, refuse_together
@@ -271,7 +272,12 @@ def programs_of(request: Request, inputs: Inputs, state: int | None = None) -> P
             reference, error_text = of_data(text[1:])
             values[name] = array = load_array(reference, limits, piped=piped)
             limits = limits.with_room_for(array.size)
-            if error_text is not None:
+            if error_text is None:
+                continue
+            if error_text.lstrip().startswith("@"):
+                found = load_array(error_text.strip()[1:], limits, piped=piped)
+                deviations[name] = deviations_of(found, array, name)
+            else:
                 deviations[name] = calculator.deviation(error_text, array, name)
             continue
         if not text.strip():

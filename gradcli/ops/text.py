@@ -141,9 +141,10 @@ def number_in_c(value: float) -> str:
 
 
 def product_in_latex(x: Piece, y: Piece) -> tuple[str, int]:
-    """Write a product in LaTeX; a dot stands only before a number."""
+    """Write a product in LaTeX; a dot stands only before a number, and a space before a word."""
     right = y.at(POWER)
-    return x.at(TERM) + (" \\cdot " if right[:1].isdigit() else " ") + right, TERM
+    sign = r"\cdot " if right[:1].isdigit() else r"\, " if right.startswith(r"\mathrm") else ""
+    return f"{x.at(TERM)} {sign}{right}", TERM
 
 
 def _index(index: tuple[Any, ...]) -> str:

@@ -73,7 +73,7 @@ class KnownFailure(NamedTuple):
     def entry(self) -> dict[str, Any]:
         """Return the entry in a baseline, without what says nothing."""
         id = None if self.case.id is None else json.loads(self.case.id)
-        entry = {**vars(self.case), "id": id, "rule": self.rule}
+        entry = {**self.case._asdict(), "id": id, "rule": self.rule}
         return {
             name: value
             for name, value in entry.items()

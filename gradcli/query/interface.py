@@ -190,9 +190,13 @@ def differentiate(
     return _answer(differentiate, arguments, answer, latex=True)
 
 
-def _answer(function: Any, *call: Any, **asked: Any) -> Any:
+def _answer(
+    function: Any, arguments: dict[str, Any],
+    answer: Callable[[Script, Options], Iterable[Kind]],
+    **asked: Any,
+) -> Kind:  # fmt: skip
     """Return the answer to a call of a function of the API that answers the last query."""
-    found = _answers(function, *call, **asked)
+    found = _answers(function, arguments, answer, **asked)
     return found[-1].last_of(len(found))
 
 

@@ -160,9 +160,9 @@ sign = _flat(
     algebra="sign",
 )
 floor = _flat("floor", np.floor, "floor", "The integer below; the derivative is 0.", "integers", _integer,
-              refuses=pytorch.no_booleans)
+              refuses=pytorch.no_booleans, latex=r"\left\lfloor {x} \right\rfloor")
 ceil = _flat("ceil", np.ceil, lambda m, x: -m.floor(-x), "The integer above; the derivative is 0.", "integers", _integer,
-             refuses=pytorch.no_booleans)
+             refuses=pytorch.no_booleans, latex=r"\left\lceil {x} \right\rceil")
 trunc = _flat(
     "trunc fix", np.trunc, lambda m, x: m.floor(x) if x > 0 else -m.floor(-x), "The integer "
     "towards 0; the derivative is 0.",

@@ -103,7 +103,7 @@ cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     saves="out",
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
-    carries=(),
+    latex=Form(r"\sqrt[3]{{{x}}}", POWER), carries=(),
 )
 exp = elementwise(
     "exp", "x", np.exp, "exp", lambda out, x: out, saves="out",

@@ -24,7 +24,7 @@ from gradcli.ops.registry import (
     function,
     piecewise,
 )
-from gradcli.ops.text import SUM, Form
+from gradcli.ops.text import CONJUNCTION, DISJUNCTION, SUM, UNARY, Form
 
 
 def _comparison(names: str, symbol: str, latex: str, forward: Function, reference: Function) -> Op:
@@ -75,15 +75,16 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), doc="Both are true.",
-    written="and", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
+    written="and", latex=Form(r"{x:sum} \wedge {y:sum}", CONJUNCTION), simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), doc="At least one is "
     "true.",
-    written="or", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
+    written="or", latex=Form(r"{x} \vee {y}", DISJUNCTION), simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), doc="Is not true.", written="not", c="({0} == 0)",
+    latex=Form(r"\lnot {x:atom}", UNARY),
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, doc="Is not a number.", carries=no_number)
@@ -189,7 +190,7 @@ where: Op = piecewise(
     ">>> where(x > 0, x, 0.1*x)",
     algebra="choice",
     simpler=_simpler_where,
-    latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
+    latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{otherwise}} \end{{cases}}",
     ulps=0,
     carries=error_of_choice,
     numpy="np.where({0}, {1}, {2})",
