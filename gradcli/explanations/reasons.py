@@ -19,7 +19,7 @@ from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
-from gradcli.report.lines import short
+from gradcli.report.lines import entry_text, short
 from gradcli.report.verdicts import VariableCheck
 
 # -- What stories of an entry are made of: the nodes that its number came through, and what flowed
@@ -46,7 +46,7 @@ class Entries:
     @property
     def text(self) -> str:
         """Return what the entry is called: ``x[2]``."""
-        return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
+        return entry_text(self.name, self.index)
 
     @property
     def check(self) -> VariableCheck | None:
@@ -346,7 +346,8 @@ def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
         op, owner = registry()[user.op], entries.owner(user.id)
         if owner in owners:
             continue
-        if user.kind != "float":
+        natural = user.kind != "float"
+        if natural:
             is_a = "true or false" if user.kind == "bool" else "a whole number"
             words = f"is {is_a}, and passes no gradient on"
         elif op.kind == "flat":
@@ -355,7 +356,6 @@ def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
             words = "takes no part in the gradient" if op.elementwise else "stops gradients"
         else:
             continue  # no cotangent arrives at this user
-        natural = user.kind != "float"
         yield Reason(user.id, id, f"{entries.name_in_words(owner)} {words}", natural)
     if not entries.users.get(id) and id != entries.explanation.result:
         yield Reason(id, None, "nothing in the result depends on it")

@@ -209,9 +209,7 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
     factors = sorted(edges, key=lambda edge: -abs(math.log(abs(edge.factor))))
     if kind == "plain":
         alone = len(ways) == 1 and not gradient.left_out
-        shares[0] = (
-            f"{begin}: {f'all of it by {entries.steps(paths[0].nodes)}' if alone else shares[0]}"
-        )
+        shares[0] = f"{begin}: {f'all of it by {steps}' if alone else shares[0]}"
     else:
         is_telling = [edge for edge in factors if abs(edge.factor) != 1] or factors
         told = ", ".join(
@@ -238,11 +236,7 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
 
 def _share(path: Path, entries: Entries) -> float:
     """Return what the entry has by a path."""
-    return float(
-        np.broadcast_to(
-            path.contribution, np.shape(entries.explanation.gradients[entries.name].value)
-        )[entries.index]
-    )
+    return float(np.broadcast_to(path.contribution, entries.mask.shape)[entries.index])
 
 
 class _Edge(NamedTuple):
