@@ -48,7 +48,7 @@ def test_curves_and_fields() -> None:
     [
         (["bound", "exp(x)*y", "x=-1..1", "y=2"], lambda: gradcli.bound("exp(x)*y", x=(-1, 1), y=2)),
         (["plot", "x/(x-1)", "x=0..2", "--points", "5"], lambda: gradcli.plot("x/(x-1)", x=(0, 2), points=5)),
-        (["diff", "x^2 + y^2 = 25", "--implicit", "y"], lambda: gradcli.differentiate("x^2 + y^2 = 25", implicit="y")),
+        (["diff", "x^2 + y^2 = 25", "--implicit", "y", "--latex"], lambda: gradcli.differentiate("x^2 + y^2 = 25", implicit="y")),
     ],
 )  # fmt: skip
 def test_results_are_those_of_the_command_line(

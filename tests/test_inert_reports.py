@@ -296,7 +296,7 @@ MAKERS = {
     "dumps": {"report/data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},
     "writer": {"report/table.py"},
-    "quote": {"inert.py", "cli/repl/"}, "translate": {"inert.py", "report/derivative_record.py", "report/plot_chart.py"},
+    "quote": {"inert.py", "cli/repl/"}, "translate": {"inert.py", "report/records.py", "report/plot_chart.py"},
     "html": set(),
     "escape": set(),
 }  # fmt: skip

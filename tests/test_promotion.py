@@ -112,14 +112,6 @@ def test_constants_of_rules_have_the_dtype_of_what_they_meet(text: str) -> None:
             waiting += [following for following, _ in node.next_functions]
 
 
-def test_arrays_of_the_user_count_as_tensors_of_their_dtype() -> None:
-    x, array = torch.ones(2), np.ones(2)
-    for result in (x + array, array + x, x / array, array - x, x @ array, array @ x, x**array):
-        assert result.dtype is torch.float64
-    x += array
-    assert x.dtype is torch.float32
-
-
 @pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
 def test_a_target_of_another_shape_is_warned_of(name: str) -> None:
     loss = getattr(torch.nn.functional, name)

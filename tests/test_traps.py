@@ -20,7 +20,8 @@ def test_a_note_stands_where_pytorch_has_nan_and_we_have_a_number(text: str) -> 
         ours = np.isfinite(np.broadcast_to((record.grad or {}).get("x", 0.0), (3,)))
         lost = np.flatnonzero((np.array([*in_torch]) == "1") & ours)
         notes = [note for note in record.warnings if note.startswith("PyTorch gives nan")]
-        wanted = [f"PyTorch gives nan for x[{lost[0]}]: "] if lost.size else []
+        others = f" and {lost.size - 1} more" if lost.size > 1 else ""
+        wanted = [f"PyTorch gives nan for x[{lost[0]}]{others}: "] if lost.size else []
         assert [note[: len(wanted[0])] if wanted else note for note in notes] == wanted, point
 
 

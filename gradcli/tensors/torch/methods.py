@@ -5,7 +5,6 @@ They are PyTorch's own, Python's and NumPy's protocols, and every function of th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MethodType
@@ -117,23 +116,19 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
 # -- Python's operators of tensors: those that records name, and those of bits -------------------
 
 
-_OPERANDS = (Operand, int, float, np.generic)
+_OPERANDS = (Operand, int, float, np.ndarray, np.generic)
 _NO_STATIC: Mapping[str, Any] = {}
 
 
 def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return the method of an operator, from the left or the right.
 
-    Python asks the other operand if it is no number: the user's arrays, which count as tensors of
-    their dtype, then call `np.add` of both.
+    Python asks the other operand if it is no number.
     """
-    taken = _OPERANDS if op.elementwise else Operand
+    taken = _OPERANDS if op.elementwise else (Operand, np.ndarray)
 
     def operator(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, taken) and not (
-            isinstance(other, np.ndarray)
-            and sys._getframe(1).f_globals["__name__"].startswith("gradcli")
-        ):
+        if not isinstance(other, taken):
             return NotImplemented
         return apply(op, (other, self) if reflected else (self, other), _NO_STATIC)
 
