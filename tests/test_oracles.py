@@ -42,7 +42,16 @@ from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite
 
 RECORDS = {record.name: record for record in records()}
-DRAWN = ("rand", "randn", "rand_like", "randn_like", "randint", "randperm", "torch_rand", "torch_randn")
+DRAWN = (
+    "rand",
+    "randn",
+    "rand_like",
+    "randn_like",
+    "randint",
+    "randperm",
+    "torch_rand",
+    "torch_randn",
+)
 
 
 @pytest.mark.parametrize("name", thinned(catalogue(), every=6))
