@@ -98,6 +98,7 @@ _WORDS = re.compile(r"\\(?:text|math..|operatorname)\{((?:\\.|[^{}])*)\}")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[\d.]+|\S")
 _ESCAPE, _SPACE = "\\", "&#160;"  # a space that is kept at the edge of a text
+_THIN = '<mspace width="0.17em"/>'  # before the name of a function
 _SIGNS = {"cdot": "⋅", "infty": "∞", "-": "−", "lnot": "¬"}
 _TAGS = {"^": "msup", "_": "msub", "\\frac": "mfrac", "\\sqrt": "msqrt"}
 
@@ -125,7 +126,9 @@ def mathml(latex: str) -> str:
         for token in tokens:
             tag = _TAGS.get(token)
             if tag is None:
-                parts.append(atom(token))
+                word = atom(token)
+                parts += [_THIN] * (word.startswith("<mi>") and len(word) > len("<mi>x</mi>"))
+                parts.append(word)
                 continue
             first = "" if tag == "msqrt" else parts.pop() if token in "^_" else atom(next(tokens))
             parts.append(f"<{tag}>{first}{atom(next(tokens))}</{tag}>")
