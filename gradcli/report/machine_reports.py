@@ -362,11 +362,13 @@ def _physical(place: Place, suite: str) -> dict[str, Any]:
         "startLine": place.line,
         **{name: number for name, number in columns.items() if number is not None},
     }
-    path = place.path or suite
-    file = {"uri": uri(path)}  # from the root of the repository, or the whole address
-    if not path.startswith("//") and not os.path.isabs(path):
-        file["uriBaseId"] = _ROOT
-    return {"artifactLocation": file, "region": region}
+    return {"artifactLocation": _artifact(place.path or suite), "region": region}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    """Return a reference from the root of the repository, or the full address of another file."""
+    elsewhere = path.startswith("//") or os.path.isabs(path)
+    return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": _ROOT}
 
 
 # -- The tool itself: its version, its address, and every rule with its help ---------------------
