@@ -99,7 +99,11 @@ def _filler(name: str, value: float) -> Callable[..., Expr]:
 
 def _alike(make: Callable[..., Expr]) -> Callable[..., Expr]:
     """Return the constructor of what another one makes, of the shape of x."""
-    return lambda builder, x, dtype=None: make(builder, x.shape, dtype)
+
+    def alike(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
+        return make(builder, x.shape, dtype)
+
+    return alike
 
 
 zeros, ones = _filler("zeros", 0.0), _filler("ones", 1.0)
