@@ -249,8 +249,15 @@ SMOOTH = [
 CANDIDATES = [(0.6, 0.8, 0.3), (1.7, 0.4, 0.6), (-0.6, 1.3, 0.2), (2.5, 3.0, 0.7)]
 
 
+CHOSEN = [
+    (op, i)
+    for op, i in SMOOTH[::3]
+    if (op.name, i) != ("gammainc_slope", 0)  # a second derivative, which there is not
+]
+
+
 @pytest.mark.parametrize(
-    ("op", "place"), SMOOTH[::3], ids=[f"{op.name} {op.operands[i]}" for op, i in SMOOTH[::3]]
+    ("op", "place"), CHOSEN, ids=[f"{op.name} {op.operands[i]}" for op, i in CHOSEN]
 )
 def test_each_smooth_operation_off_by_a_millionth(op: Op, place: int) -> None:
     found = 0
@@ -303,7 +310,8 @@ SAMPLE = [
     m
     for m in sampled(60, seed=24)
     if (m.kind != "name: an alias" or m.place.split()[0] not in _IN_TABLES)
-    and not m.place.startswith("math.fsum")  # which no oracle calls yet
+    # which no oracle calls yet, or whose numbers are drawn
+    and not m.place.startswith(("math.fsum", "Categorical.", "rand "))
 ]
 
 

@@ -257,7 +257,7 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
     names = " and no ".join(op.name for op in others if op.public)
     said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
     said += [f"{target} has no {names}"] if names else []
-    said = said or [f"a step of it cannot be written in {target}"]
+    said = said or [f"{target} has no text for a step of it"]
     return UnsupportedInTargetError(
         ", and ".join(said),
         help="export to numpy, which has SciPy's functions"

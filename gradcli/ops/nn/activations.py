@@ -76,8 +76,7 @@ def _logsumexp_vjp(cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) 
 
 
 def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
-    # The result does not depend on it: what would flow back is rounding alone.
-    top = detach(max_(x, axis=axis, keepdims=True))
+    top = max_(x, axis=axis, keepdims=True)
     found = log(sum_(exp(x - top), axis=axis, keepdims=True)) + top
     return found if keepdims else reshape(found, shape=reduced_shape(x.shape, axis))
 
