@@ -113,7 +113,8 @@ class Options:
     dialect: str | None = None  # dialect of programs that show none themselves
 
     def __post_init__(self) -> None:
-        for both in {*(self.wrt or ())}.intersection(self.freeze):
+        both = next((name for name in self.wrt or () if name in self.freeze), None)
+        if both is not None:
             raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
 
     @property

@@ -594,8 +594,8 @@ def with_inner_choices(
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """Return the function with the engine's choices at the kinks inside of it.
 
-    Also return its value, and the entries of the value that are a choice or a limit. ``engine`` has the result
-    of the engine's rules for every node, without rounding.
+    Also return its value, and the entries of the value that are a choice or a limit. ``engine`` has
+    the result of the engine's rules for every node, without rounding.
     """
 
     def as_engine(place: Place, sides: Sides) -> Any:
