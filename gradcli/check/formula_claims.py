@@ -28,6 +28,7 @@ from gradcli.check.claims import (
 )
 from gradcli.check.comparison import compare_arrays, index_of
 from gradcli.check.judge import Judge, numbers
+from gradcli.check.subgradients import hold_together
 from gradcli.check.verdict_cache import lines_of
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
@@ -61,7 +62,14 @@ def decide(
     conventions  whose choices are right on kinks; None for any between both sides
     """
     exact = not judge.wide and show_no_rounding(judge, given)
-    return [_decide(judge, claim, exact, conventions) for claim in given]
+    found = [_decide(judge, claim, exact, conventions) for claim in given]
+    on_kinks = []
+    for claim, of in zip(found, given, strict=True):
+        if claim.verdict is Verdict.KINK and of.about == "derivative":
+            said = of.numbers if of.formula is None else judge.float_results(of.formula, [])[0]
+            on_kinks.append((claim, of, np.broadcast_to(said, judge.wrt[of.of].shape)))
+    hold_together(judge, on_kinks)
+    return found
 
 
 def _decide(judge: Judge, claim: Given, exact: bool, conventions: Conventions | None) -> Claim:
@@ -99,6 +107,9 @@ def _wide(judge: Judge, claim: Given) -> Claim:
         except Unsupported as missing:
             return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))
         said, rtol = np.broadcast_to(found, np.shape(right)), _ON_ARRAYS
+    if claim.of in judge.between:
+        on, *ends = judge.between[claim.of]
+        right = np.where(on, np.clip(said, *ends), right)
     room = rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32
     checked = compare_arrays(
         "", right, said, room if claim.room is None else room + claim.room, 0.0

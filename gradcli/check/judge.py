@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
+from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays, index_of
 from gradcli.check.rounding import branches, error_bounds
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import (
@@ -34,6 +34,7 @@ from gradcli.graph.interpret import (
 from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
+from gradcli.ops.facts import kinks_of
 from gradcli.ops.operands import Opened
 from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, settle, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
@@ -57,7 +58,7 @@ from gradcli.reference.tape import (
     exact_array,
     signed_zeros,
 )
-from gradcli.report.verdicts import VariableCheck, Verdict
+from gradcli.report.verdicts import VariableCheck, Verdict, Worst, from_sides
 
 if TYPE_CHECKING:
     from gradcli.reference.stand_ins import StandIns
@@ -215,6 +216,8 @@ _MANY, _LARGE = (
 _RULES = 20  # digits to which the rules must be right for a mismatch to be the floats' fault
 # Passes of the reference and the rules over all operations at one precision, roughly.
 _PASSES = 4
+_BESIDE = 4 * float(np.finfo(float).eps)  # relative: a step to both sides of kinks
+_JUMP = 1e-6  # an entry that differs by more on both sides lies on a kink; relative, too, to all
 _SHARE = 4  # balls are at least this many times as fast as plain multi-precision numbers
 _STABLE, _STABLE_LIMIT = 30, 12  # digits that more precision leaves unchanged; for limits
 _ALL_FLOATS = 400  # digits enough that nothing floats can tell from zero cancels
@@ -234,6 +237,7 @@ class Judge:
     decided      whether every entry was compared by itself, with an exact number
     events       the kinks that the function was evaluated on
     missing      what the reference for large arrays lacks
+    prober       derivatives beside the point, if it lies on kinks
     overflown    whether something on the way is not finite, though what it is made of is
     """
 
@@ -248,6 +252,7 @@ class Judge:
     events: Sequence[Event] = ()
     missing: str = ""
     overflown: bool = False
+    prober: Prober | None = None
     # Which entries are on a kink or not finite, and their one-sided derivatives.
     _sides: tuple[Any, list[dict[int, Sides]]] | None = None
     # Enclosures of every entry of the value and of the gradients, if balls have decided.
@@ -271,20 +276,27 @@ class Judge:
         self.entries = sum(sizes)
         ops = [node.op for node in orders[1] if node.op is not None]
         # Otherwise entries may lie on kinks.
-        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops if op.elementwise)
+        smooth = not any(kinks_of(op) for op in ops if op.elementwise)
         self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
         self.names, self.comparisons = ["value", *self.wrt], list[Comparison]()
         self.zeros, self.budget = NO_ZEROS, Budget()
         # The reference and the bounds of large arrays, for claims.
         self.wide: dict[str, tuple[Any, Any]] = {}
+        # Of these, the entries on kinks, and the ends between which claims may lie there.
+        self.between: dict[str, tuple[Any, Any, Any]] = {}
         self.question = self.root, self.nodes, self.leaves, self.seed, self.precision
         # The branches between which rounding decides, by precision; None where it decides nothing.
         self.branches = cache(partial(branches, *self.question[:-1]))
 
-    def float_results(self, root: Expr, wrt: Sequence[Expr] | None = None) -> list[Any]:
-        """Return the value of a function and its gradients, as floats compute them."""
+    def float_results(
+        self, root: Expr, wrt: Sequence[Expr] | None = None, at: Mapping[Expr, Any] | None = None
+    ) -> list[Any]:
+        """Return the value of a function and its gradients, as floats compute them.
+
+        at  the values of leaves, if not the given ones
+        """
         order, wrt = reachable([root]), self.nodes if wrt is None else wrt
-        table = forward([root], self.scope.values, self.precision, order)
+        table = forward([root], self.scope.values if at is None else at, self.precision, order)
         with np.errstate(all="ignore"):
             found = gradients(order, {root: self.seed}, wrt, table.__getitem__) if wrt else {}
         return [table[root], *(found.get(x, 0.0) for x in wrt)]
@@ -437,15 +449,23 @@ class Judge:
     def _mask_kinks(self) -> dict[Expr, dict[int, Event]]:
         """The entries on a comparison in a mask by which entries of the function are chosen."""
         found: dict[Expr, dict[int, Event]] = {x: {} for x in self.nodes}
-        indexed = any("index" in node.static for node in reachable([self.root]))
-        for mask in self.scope.masks if indexed else ():
-            if mask.index < self.root.index and {*self.nodes} & {*definition_order(mask)}:
-                tape = ReferenceTape(_context(), self.every_leaf(mask), self.precision)
-                with suppress(*NO_VALUE):
-                    tape.run(mask, self.nodes)
-                for x, events in active_kinks(tape, self.nodes).items():
-                    found[x] |= events
+        for mask in self._masks:
+            tape = ReferenceTape(_context(), self.every_leaf(mask), self.precision)
+            with suppress(*NO_VALUE):
+                tape.run(mask, self.nodes)
+            for x, events in active_kinks(tape, self.nodes).items():
+                found[x] |= events
         return found
+
+    @cached_property
+    def _masks(self) -> list[Expr]:
+        """The masks by which entries of the function are chosen."""
+        indexed = any("index" in node.static for node in reachable([self.root]))
+        return [
+            mask
+            for mask in self.scope.masks
+            if indexed and mask.index < self.root.index and {*self.nodes} & {*definition_order(mask)}
+        ]
 
     def _source(self, m: Any, composed: Sequence[np.ndarray]) -> str:
         """Return who vouches for gradients.
@@ -509,11 +529,8 @@ class Judge:
             for x, slopes in zip(self.nodes, reference, strict=True)
         ]
         if self._sides is None or self._sides[0] != looked_at:
-            prober = Prober(self, tape, value, kinks)
-            self._sides = (
-                looked_at,
-                [*map(prober.of, self.nodes, reference)],
-            )
+            self.prober = Prober(self, tape, value, kinks)
+            self._sides = looked_at, [*map(self.prober.of, self.nodes, reference)]
         sides = self._sides[1]
         for x, own, slopes in zip(self.nodes, sides, reference, strict=True):
             for i, event in self._mask_kinks[x].items():
@@ -579,7 +596,7 @@ class Judge:
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
         ops = [node.op for node in reachable([self.root]) if node.op is not None]
-        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops)
+        smooth = not any(map(kinks_of, ops))
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars can settle more: kinks
@@ -589,7 +606,42 @@ class Judge:
                 if all(part.verdict is not Verdict.UNDETERMINED for part in told):
                     return checked, results
         self.wide = wide
+        self._note_kinks(held, parts[1:])
         return self._decision(value, parts, held.entries)
+
+    def _note_kinks(self, held: StandIns, parts: Sequence[VariableCheck]) -> None:
+        """Make agreement a kink where gradients are others on both sides of the point.
+
+        Entries move by some units in the last place, all differently, so that ties come apart.
+        """
+        if not held.kinks and not self._masks:
+            return
+        draw, low, high = np.random.default_rng(0).uniform, {**self.leaves}, {**self.leaves}
+        for leaf in reachable(self.nodes):
+            if leaf.is_leaf and leaf.kind == "float":
+                size = np.abs(self.leaves[leaf]).astype(float)
+                step = _BESIDE * np.maximum(size, np.mean(size) or 1.0) * draw(1, 2, size.shape)
+                low[leaf], high[leaf] = low[leaf] - step, high[leaf] + step
+        turned = set[Expr]()
+        for mask in self._masks:
+            both = [forward([mask], self.every_leaf(mask) | at)[mask] for at in (low, high)]
+            if np.not_equal(*both).any():
+                turned |= {*definition_order(mask)}
+        sides = [self.float_results(self.root, at=at)[1:] for at in (low, high)]
+        for (name, x), part, chosen, *both in zip(
+            self.wrt.items(), parts, self.gradients, *sides, strict=True
+        ):
+            left, right = (np.broadcast_to(side, x.shape) for side in both)
+            jump, size = abs(right - left), np.maximum(abs(left), abs(right))
+            on = jump > _JUMP * np.maximum(size, np.mean(size))
+            if part.verdict is Verdict.AGREE and (on.any() or x in turned):
+                part.verdict, part.worst = Verdict.KINK, None
+                part.reason = "a comparison in a mask turns here"
+                if on.any():
+                    i = index_of(int(np.argmax(on)), x.shape)
+                    part.worst = Worst(i, *[float(chosen[i])] * 2)
+                    part.reason = f"{from_sides(left[i], right[i])}, at {np.sum(on)} of all entries"
+            self.between[name] = on, np.minimum(left, right), np.maximum(left, right)
 
     def _reference(self, held: StandIns, times: int, what: str) -> Any:
         """Return the reference on whole arrays.
@@ -639,7 +691,10 @@ class Judge:
             rights = [found.value, *found.slopes]
             parts = [*map(partial(clear_agreement, found.source), rights, computed)]
         certain = [part for part in parts if part is not None]
-        return self._decision(value, certain, held.entries) if len(certain) == len(parts) else None
+        if len(certain) < len(parts):
+            return None
+        self._note_kinks(held, certain[1:])
+        return self._decision(value, certain, held.entries)
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:

@@ -98,3 +98,8 @@ def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
 
 # The kink of every comparison.
 SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)
+
+
+def kinks_of(op: Any) -> tuple[Kink, ...]:
+    """Return the kinks of an operation or of a comparison."""
+    return op.kinks or ((SWITCH,) if op.algebra == "comparison" else ())

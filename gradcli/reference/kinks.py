@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise, product
@@ -252,6 +252,9 @@ def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, E
     }
 
 
+Place = tuple[Expr, int]  # a variable or a derivative inside the expression, and an entry of it
+
+
 @dataclass(eq=False)
 class Prober:
     """One-sided derivatives, by evaluating the reference at points beside the given one.
@@ -337,11 +340,11 @@ class Prober:
             return {}
         budget.spend(cost)
         with _probing(m):
-            _, (value,) = self._at({})
+            _, (value,) = self.at({})
             step = m.mpf(10) ** STEPS[0] / n
             for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (step, -step)):
                 places = {at: way * ((k + first) % n + 1) for k, at in enumerate(moved)}
-                slopes, (there,) = self._at(
+                slopes, (there,) = self.at(
                     {
                         x: [places.get((x, i), 0) * size for i, size in enumerate(sizes)]
                         for x, sizes in self.sizes.items()
@@ -359,7 +362,7 @@ class Prober:
         """Return some derivatives on both sides of the point in a direction."""
 
         def at(move: Any) -> tuple[Array, Array]:
-            slopes, value = self._at({x: move * direction})
+            slopes, value = self.at({x: move * direction})
             return slopes[x][wanted], value
 
         return both_sides(self.tape.m, at, self._weigh(self.value), event, size)
@@ -389,7 +392,7 @@ class Prober:
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def _at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
+    def at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
         """Return the derivatives by the moved variables, and the value, at a moved point.
 
         Both are in the seed's weights.
@@ -406,6 +409,21 @@ class Prober:
             for x in moves
         }
         return slopes, self._weigh(Algebra.map(plain, y))
+
+    def beside(self, places: Collection[Place], direction: np.ndarray) -> np.ndarray:
+        """Return the derivatives by some entries, beside the point in a direction.
+
+        Both are relative to the entries' sizes.
+        """
+        m = self.tape.m
+        with _probing(m):
+            step = m.mpf(10) ** STEPS[0]
+            moves = {x: np.full(self.sizes[x].size, m.zero) for x, _ in places}
+            for k, (x, i) in enumerate(places):
+                # Slightly beside the direction, which may itself lie on a kink.
+                moves[x][i] = step * self.sizes[x][i] * (m.mpf(direction[k]) + step * (1 + k * k))
+            slopes, _ = self.at(moves)
+            return np.array([float(slopes[x][i] * self.sizes[x][i]) for x, i in places])
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""
@@ -487,7 +505,6 @@ def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Side
 # must lie between them, too. What the expression may be lies between its values.
 
 
-Place = tuple[Expr, int]  # a derivative inside the expression, and an entry of it
 _MOST_WORK = 200_000  # most scalar operations
 
 

@@ -373,6 +373,7 @@ class LongDoubles(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
+        self.held.note_kinks(op, operands, node.static)
         try:
             if _is_opened(op) or isinstance(op.extended, Reduced):
                 # A value that is computed together with the parts of its slopes, which are kept.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradcli.ops.facts import SWITCH, Kink
+from gradcli.ops.facts import Kink, kinks_of
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import (
@@ -409,7 +409,7 @@ class Tracing(Algebra):
         values = [plain(a) for a in arguments]
         # the larger of x and x has no kink
         alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"
-        for kink in () if alike else op.kinks or ((SWITCH,) if op.algebra == "comparison" else ()):
+        for kink in () if alike else kinks_of(op):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in given):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -30,6 +31,7 @@ from flint import arb
 from gradcli.graph.sweep import Parts
 from gradcli.ops.axes import broadcast, sum_to_shape
 from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER
+from gradcli.ops.facts import kinks_of
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
 from gradcli.reference.ball import Ball, as_arb, as_float, ball_of
@@ -74,6 +76,7 @@ class StandIns:
     narrow      whether anything was computed that may be no more right than doubles are
     wrong_value the first value that its reference contradicts, in words
     wrong       the first derivative that its function contradicts, in words
+    kinks       whether entries may lie on kinks
     doubt       the first function or derivative that could not be held, in words
     """
 
@@ -81,6 +84,7 @@ class StandIns:
     directions: int = 0
     entries: int | None = None
     narrow: bool = False
+    kinks: bool = False
     wrong_value: str = ""
     wrong: str = ""
     doubt: str = ""
@@ -94,6 +98,15 @@ class StandIns:
     @cached_property
     def random(self) -> np.random.Generator:
         return np.random.default_rng(7)
+
+    def note_kinks(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> None:
+        """Remember whether operands may lie on a kink of an operation."""
+        for kink in kinks_of(op):
+            met: Any = True  # what decides may take scalars only
+            if op.elementwise:
+                with suppress(ValueError):
+                    met = np.any(kink.where(*operands, **static))
+            self.kinks |= bool(met)
 
     def contradict(self, derivative_of: str) -> None:
         self.wrong = (

@@ -69,7 +69,7 @@ pow_ = elementwise(
     Pieces(lambda out, x, y: logical_and(equal(x, 0), greater_equal(y, 0)), lambda out, x, y: out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y),
     saves="x: x y; y: x y out", domain="x > 0, or y an integer (y >= 0 at x = 0)",
-    kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
+    kinks=Kink(lambda x, y: y == 0 and x == 0, "0**0", "0 for both (the value is 1)"),
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). "
     ">>> x**3",
