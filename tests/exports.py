@@ -18,10 +18,9 @@ import numpy as np
 from gradcli.errors import GradcliError, UnsupportedInTargetError
 from gradcli.exports.python import target_of
 from gradcli.exports.subject import Parameter, Subject
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Graph, reachable
-from gradcli.graph.sweep import ones_like, vjp
+from gradcli.graph.sweep import gradients, ones_like, vjp
 from gradcli.ops import registry
 from gradcli.options import Options
 from gradcli.query.evaluate import Script

@@ -22,7 +22,6 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import (
     bytes_of,
     bytes_of_sweep,
@@ -32,6 +31,7 @@ from gradcli.graph.interpret import (
     interpret,
 )
 from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.sweep import gradients
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened

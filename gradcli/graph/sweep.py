@@ -210,6 +210,39 @@ def sweep(
             adjoints[operand] = fitting if earlier is None else earlier + fitting
 
 
+def gradients(
+    order: Sequence[Any],
+    seeds: Mapping[Any, Any],
+    wrt: Sequence[Any],
+    value_of: Callable[[Any], Any],
+    decided: list[Any] | None = None,
+) -> dict[Any, Any]:
+    """Return what `backward` gives, with zero times infinity decided for each variable.
+
+    decided  takes the variables of which some entries were NaN before
+    """
+    found = backward(order, seeds, wrt, value_of, bare=True)
+    if has_nan(found):
+        from gradcli.graph.indeterminate import decide
+
+        decide(found, order, seeds, wrt, value_of, backward, [] if decided is None else decided)
+    return found
+
+
+def has_nan(value: Any) -> bool:
+    """Return whether an array has a NaN, or one of several that stand together or by names."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        return any(map(has_nan, value))
+    if value is None:
+        return False
+    array = value.array if hasattr(value, "array") else np.asarray(value)
+    if array.dtype == object:
+        return any(v != v for v in array.ravel())
+    return bool(np.isnan(array).any())
+
+
 def plus(x: Any, y: Any) -> Any:
     """Return a sum of terms, each None where there is none."""
     return y if x is None else x if y is None else x + y

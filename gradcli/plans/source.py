@@ -16,10 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
-from gradcli.graph.sweep import backward, itself, ones_like, zeros_like
+from gradcli.graph.sweep import backward, gradients, itself, ones_like, zeros_like
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import gradients
 from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope
 from gradcli.plots.places import Probe

@@ -16,12 +16,13 @@ from gradcli.errors import (
     did_you_mean,
 )
 from gradcli.graph import transforms
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
 from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.graph.sweep import (
     contributions,
     grad_nodes,
+    gradients,
+    has_nan,
     ones_like,
     scale,
     sweep,
@@ -335,15 +336,6 @@ def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
             where = f" at index {list(place)}" if place else ""
             return [f"'{leaf.payload.name}' is {np.asarray(scope.values[leaf])[place]}{where}"]
     return ["the value is not finite; a smaller part of the data would say where"]
-
-
-def has_nan(value: Any) -> bool:
-    """Return whether an array has a NaN, or one of several that stand together or by names."""
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        return any(map(has_nan, value))
-    return value is not None and bool(np.isnan(value).any())
 
 
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:

@@ -18,6 +18,7 @@ import numpy as np
 from gradcli.errors import GradcliError, Source, as_gradcli_error
 from gradcli.graph.interpret import WITH_GRADIENT, Values, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import has_nan
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
@@ -29,7 +30,6 @@ from gradcli.query.derivatives import (
     choices_of_jax,
     first_nonfinite,
     gradient,
-    has_nan,
     has_powers,
     hessian,
     hvp,
