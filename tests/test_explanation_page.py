@@ -19,7 +19,7 @@ from hostile_texts import HOSTILE
 import gradcli
 from gradcli import ExplainedGradient, ExplainedNode, Explanation, Record, ShownExplanation
 from gradcli.cli.decide.explanations import Explanations
-from gradcli.cli.inputs import Inputs
+from gradcli.cli.decide.running import Inputs
 from gradcli.errors import Source
 from gradcli.options import Options
 from gradcli.query.programs import Programs

@@ -14,7 +14,7 @@ from recorded import over
 
 from gradcli import Record
 from gradcli.cli.decide.cases import Repeating
-from gradcli.cli.inputs import Inputs
+from gradcli.cli.decide.running import Inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.inert import shell_word
 

@@ -9,7 +9,7 @@ default of a field holds where nothing is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature, get_annotations
@@ -17,8 +17,10 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from gradcli.limits import Number
+from gradcli.errors import UsageError
+from gradcli.limits import DEFAULT, Limits, Number
 from gradcli.ops.facts import Fixed
+from gradcli.texts import normalize
 
 Texts = tuple[str, ...]  # of an option that may be repeated
 EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
@@ -224,6 +226,29 @@ class Request(Fixed):
         if str(value) not in values.split(","):
             return ""
         return self.word_of(name, on=False) if value is False else f"{self.word_of(name)} {value}"
+
+
+def limits_of(request: Request) -> Limits:
+    """Return the limits that a request sets. Raises UsageError."""
+    return DEFAULT.raise_to(request.limit) if request.limit else DEFAULT
+
+
+def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Values by names, of which each is given once. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = assignment(option, text)
+        if name in found:
+            raise UsageError(f"{option} {name}=... is given twice")
+        found[name] = value
+    return found
+
+
+def assignment(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value:
+        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
+    return normalize(name.strip()), value
 
 
 Implicit = Annotated[

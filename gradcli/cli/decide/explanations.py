@@ -11,9 +11,10 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
-from gradcli.cli.decide.running import Evaluation, Run
-from gradcli.cli.inputs import (
+from gradcli.cli.decide.running import (
+    Evaluation,
     Inputs,
+    Run,
     eval_inputs,
     kind_by_suffix,
     options_of,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradcli.cli.decide.running import Run
-from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
+from gradcli.cli.decide.running import Run, eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.request import ExportRequest
 from gradcli.cli.write.results import put, say
 from gradcli.exports.python import SUFFIXES, target_named, target_of

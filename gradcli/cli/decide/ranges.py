@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gradcli.cli.decide.running import Run
-from gradcli.cli.inputs import (
+from gradcli.cli.decide.running import (
     Inputs,
+    Run,
     kind_by_suffix,
     options_of,
     programs_of,
