@@ -23,9 +23,8 @@ from gradcli.graph.nodes import Graph, reachable
 from gradcli.graph.sweep import gradients, ones_like, vjp
 from gradcli.ops import registry
 from gradcli.options import Options
-from gradcli.query.evaluate import Script
 from gradcli.query.exporting import subjects
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, Script
 from gradcli.texts import text_lines
 
 TARGETS = ("numpy", "torch", "jax", "c", "javascript", "sympy")

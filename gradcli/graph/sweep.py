@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.errors import ShapeError
+from gradcli.errors import EvaluationError, ShapeError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
@@ -229,6 +229,26 @@ def gradients(
     return found
 
 
+def vjps_at(
+    root: Expr,
+    seed: Any,
+    wrt: Sequence[Expr],
+    values: Mapping[Expr, Any],
+    order: Sequence[Expr] | None = None,
+    decided: list[Expr] | None = None,
+) -> dict[Expr, Any]:
+    """Return the vector-Jacobian products of a node by those that it depends on, in floats.
+
+    Raises EvaluationError.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            nodes = order or reachable([root])
+            return gradients(nodes, {root: seed}, wrt, values.__getitem__, decided)
+    except (ValueError, ArithmeticError) as error:
+        raise EvaluationError(f"the gradient has no value: {error}") from None
+
+
 def has_nan(value: Any) -> bool:
     """Return whether an array has a NaN, or one of several that stand together or by names."""
     if isinstance(value, dict):
@@ -376,6 +396,15 @@ def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
         )
     found = backward(reachable([y]), {y: seed}, wrt, itself)
     return [found[x] if x in found else zeros_like(x) for x in wrt]
+
+
+def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
+    """Return the vector-Jacobian products of a node as nodes, by name.
+
+    The seed is ones, if there is no other.
+    """
+    found = vjp(root, list(wrt.values()), ones_like(root) if seed is None else seed)
+    return dict(zip(wrt, found, strict=True))
 
 
 def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:

@@ -34,14 +34,16 @@ from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
 from gradcli.options import Options
-from gradcli.query.evaluate import (
-    fill_statement,
+from gradcli.query.evaluate import fill_statement
+from gradcli.query.programs import (
+    Programs,
+    UsedNames,
     join_records,
+    names_among,
     only_follows,
     record_of,
     run_statement,
 )
-from gradcli.query.programs import Programs, UsedNames, names_among
 from gradcli.report.data import id_text
 from gradcli.report.lines import entry_text
 from gradcli.report.outcomes import (

@@ -35,10 +35,10 @@ from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
 from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.options import Options
 from gradcli.query.bindings import as_equations
-from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import derivative, query_of
 from gradcli.query.general_formulas import general
+from gradcli.query.programs import Script, record_of, run_statement
 from gradcli.report.derivative_record import DerivativeRecord, Path, Step
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict

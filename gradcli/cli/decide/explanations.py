@@ -28,9 +28,8 @@ from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import explain_record
 from gradcli.limits import Limits
 from gradcli.options import Options, names_of
-from gradcli.query.evaluate import Script
 from gradcli.query.general_derivatives import derivatives, refuse_absent
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, Script
 from gradcli.query.related import related_of, with_equations
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record

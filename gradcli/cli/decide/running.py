@@ -28,8 +28,7 @@ from gradcli.language.tokens import may_be_measured, of_data
 from gradcli.limits import Limits
 from gradcli.options import Options, names_of, refuse_together
 from gradcli.plans.backend import require_compiler
-from gradcli.query.evaluate import Script, records
-from gradcli.query.programs import Programs, UsedNames, refuse_unknown_in
+from gradcli.query.programs import Programs, Script, UsedNames, records, refuse_unknown_in
 from gradcli.report.records import Answer, Record
 from gradcli.texts import normalize, text_lines
 

@@ -24,8 +24,7 @@ from gradcli.language.tokens import open_brackets
 from gradcli.language.tree import Assertion, Query
 from gradcli.limits import DEFAULT
 from gradcli.options import Options
-from gradcli.query.evaluate import only_follows, run_statement
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, only_follows, run_statement
 from gradcli.texts import text_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
