@@ -17,7 +17,6 @@ from recorded import read_lines
 
 import gradcli
 from gradcli import LimitError, Limits, Record
-from gradcli.errors import Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT
@@ -25,6 +24,7 @@ from gradcli.options import LONG, Options
 from gradcli.query import templates
 from gradcli.query.programs import Script, UsedNames, records
 from gradcli.query.templates import CompilationCache, pieces
+from gradcli.texts import Source
 
 BARE = Options(check=False, formula=False)
 VALUES = {

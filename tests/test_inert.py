@@ -45,9 +45,9 @@ from gradcli import (
 from gradcli.cli.decide.explanations import explanation_of
 from gradcli.cli.request import COMMANDS as REQUESTS
 from gradcli.cli.write.results import Writer
-from gradcli.errors import Source, Span
 from gradcli.report.data import encode, id_text, plain
 from gradcli.report.ranges import BoundNote
+from gradcli.texts import Source, Span
 
 TABLES = read_table("inert.json")
 

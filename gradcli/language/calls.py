@@ -19,8 +19,6 @@ from gradcli.errors import (
     GradcliError,
     MissingValueError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     UnknownNameError,
     did_you_mean,
@@ -56,7 +54,7 @@ from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expand_call
-from gradcli.texts import by_word, suggestion, words
+from gradcli.texts import Source, Span, by_word, suggestion, words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 

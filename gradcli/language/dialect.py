@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from gradcli.errors import AmbiguousError, ParseError, Source, Span, did_you_mean
+from gradcli.errors import AmbiguousError, ParseError, did_you_mean
 from gradcli.language.python_hints import modules_imported, names_bound
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
+from gradcli.texts import Source, Span
 
 _CHAIN = re.compile(
     r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?"""

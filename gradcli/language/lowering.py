@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, LimitError, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.calls import (
@@ -62,6 +62,7 @@ from gradcli.ops.calling.textbook import MARKS, is_own
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.text import Expansion, expand_call
+from gradcli.texts import Source
 
 
 class Lowering(Reading):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple, NoReturn
 
-from gradcli.errors import ParseError, Source, Span, UnknownNameError
+from gradcli.errors import ParseError, UnknownNameError
 from gradcli.language.parser import parse_tokens
 from gradcli.language.tokens import (
     END,
@@ -27,7 +27,7 @@ from gradcli.language.tokens import (
 )
 from gradcli.language.tree import Binding, Effect, Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOTS, TORCH
-from gradcli.texts import by_word, suggestion, words
+from gradcli.texts import Source, Span, by_word, suggestion, words
 
 # -- Statements as parts of a logical line: their tokens, and where they end ----------------------
 

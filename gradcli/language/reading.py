@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AmbiguousError, ArgumentError, Source, UnknownNameError
+from gradcli.errors import AmbiguousError, ArgumentError, UnknownNameError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import calls
 from gradcli.language.calls import exists, is_function, missing_value, suggest_name
@@ -60,6 +60,7 @@ from gradcli.ops.calling.prefixes import (
     named_constant,
     owner,
 )
+from gradcli.texts import Source
 
 # -- The names that stand in expressions, also through the functions that these call --------------
 

@@ -17,8 +17,6 @@ from gradcli.errors import (
     GradcliError,
     InputError,
     ParseError,
-    Source,
-    Span,
     TypeMismatchError,
     as_gradcli_error,
 )
@@ -67,7 +65,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
-from gradcli.texts import normalize
+from gradcli.texts import Source, Span, normalize
 
 # -- What statements bind names to: values, objects, several results at once, data; and names that
 # an error leaves without a value.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, Source, Span
+from gradcli.errors import ArgumentError, ShapeError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
@@ -26,7 +26,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.facts import Fixed
 from gradcli.ops.text import Expansion, expand_call
-from gradcli.texts import by_word
+from gradcli.texts import Source, Span, by_word
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins

@@ -17,8 +17,6 @@ from gradcli.errors import (
     LimitError,
     ParseError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     as_gradcli_error,
 )
@@ -79,7 +77,7 @@ from gradcli.language.tree import (
 )
 from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
-from gradcli.texts import words
+from gradcli.texts import Source, Span, words
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``
 #

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from gradcli.errors import AmbiguousError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, ParseError
 from gradcli.ops.calling.textbook import NOT_COMPUTED
 from gradcli.texts import FRACTIONS as FRACTION_SIGNS
 from gradcli.texts import NAME as NAME_PATTERN
-from gradcli.texts import by_word, words
+from gradcli.texts import Source, Span, by_word, words
 
 # The groups of _TOKEN, from 1 on.
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)

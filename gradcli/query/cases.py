@@ -20,8 +20,6 @@ from gradcli.errors import (
     GradcliError,
     InputError,
     ParseError,
-    Source,
-    Span,
     UnknownFieldError,
     UsageError,
     as_gradcli_error,
@@ -29,7 +27,6 @@ from gradcli.errors import (
 )
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
-from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
@@ -58,7 +55,7 @@ from gradcli.report.outcomes import (
 )
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
-from gradcli.texts import text_lines
+from gradcli.texts import Source, Span, one_line, text_lines
 
 # -- From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in
 # common.

@@ -9,12 +9,13 @@ import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from gradcli.errors import AmbiguousError, Source
+from gradcli.errors import AmbiguousError
 from gradcli.language.calls import is_function, split_glued
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Definition, Expression, Name, Statement
 from gradcli.ops.calling import textbook
+from gradcli.texts import Source
 
 _PAIR = 2  # letters of a name that is likely a product if one of them is listed
 

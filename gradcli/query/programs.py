@@ -12,13 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from gradcli.errors import (
-    GradcliError,
-    Source,
-    UnknownNameError,
-    as_gradcli_error,
-    did_you_mean,
-)
+from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did_you_mean
 from gradcli.language.reading import names_bound_by, words_of
 from gradcli.language.run import Lowered, Program, ProgramText, statements
 from gradcli.language.scope import Scope
@@ -29,7 +23,7 @@ from gradcli.options import Options
 from gradcli.query.bindings import value_of
 from gradcli.query.evaluate import fill_statement, missing
 from gradcli.report.records import Answer, Record
-from gradcli.texts import text_lines
+from gradcli.texts import Source, text_lines
 
 if TYPE_CHECKING:
     from gradcli.query.templates import CompilationCache

@@ -20,7 +20,6 @@ from gradcli.errors import (
     EvaluationError,
     GradcliError,
     ShapeError,
-    Span,
     UnknownNameError,
     UsageError,
     as_gradcli_error,
@@ -42,7 +41,7 @@ from gradcli.query.programs import Script, record_of, run_statement
 from gradcli.report.derivative_record import DerivativeRecord, Path, Step
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.texts import text_lines
+from gradcli.texts import Span, text_lines
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"
 _ON_CURVE = 1e-3  # how far apart the sides of an equation may be at a rounded point

@@ -23,12 +23,11 @@ from gradcli.cli.request import (
 )
 from gradcli.cli.write.results import in_columns, prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
-from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode
 from gradcli.report.rules import RULES
 from gradcli.storage import NATIVE, STORES, folder
-from gradcli.texts import words
+from gradcli.texts import printable, words
 
 
 def list_functions(request: FunctionsRequest) -> int:

@@ -21,10 +21,10 @@ from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import Progress, Reports
 from gradcli.cli.write.results import say, say_remarks
 from gradcli.errors import GradcliError, UsageError
-from gradcli.inert import printable
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.report.outcomes import ERROR, Outcome, Summary
 from gradcli.storage import path_text
+from gradcli.texts import printable
 
 
 def check(request: CheckRequest) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of, raise_interrupt
 from gradcli.cli.request import ReplRequest, limits_of
 from gradcli.cli.write.results import Writer, put_text, say
-from gradcli.errors import GradcliError, Source, as_gradcli_error
+from gradcli.errors import GradcliError, as_gradcli_error
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
@@ -25,7 +25,7 @@ from gradcli.language.tree import Assertion, Query
 from gradcli.limits import DEFAULT
 from gradcli.options import Options
 from gradcli.query.programs import Programs, only_follows, run_statement
-from gradcli.texts import text_lines
+from gradcli.texts import Source, text_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")

@@ -19,9 +19,9 @@ from gradcli.cli.request import CheckRequest, assignment
 from gradcli.cli.write.results import hint, is_styled, prepare, report_outcome
 from gradcli.errors import UsageError, one_of
 from gradcli.files.settings import Settings
-from gradcli.inert import one_line
 from gradcli.report.outcomes import KINDS, Outcome, Report, Summary, make
 from gradcli.storage import Replacement, cannot_write, real
+from gradcli.texts import one_line
 
 
 class Reports:
