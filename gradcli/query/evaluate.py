@@ -29,7 +29,6 @@ from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.calling.prefixes import JAX
-from gradcli.ops.elementwise.arithmetic import is_finite
 from gradcli.ops.elementwise.exponential import has_exponent
 from gradcli.ops.structure import detach, to_int
 from gradcli.options import Options
@@ -444,7 +443,7 @@ def _evaluate(
         hold_program(scope.limits, order, scope.values, wrt.values() if is_gradient else None)
     values = forward([root], scope.values, scope.precision, order)
     record.value = values[root]
-    is_lost = root.kind == "float" and not is_finite(record.value)
+    is_lost = root.kind == "float" and not np.isfinite(record.value).all()
     if is_lost or any(map(has_exponent, order)):  # whose value may be a convention
         record.warnings += nonfinite(scope, order, values)
     return values
