@@ -91,7 +91,7 @@ def value_in(
     return parse_tokens(part.source, part.tokens, at, stop, values)
 
 
-def bind(part: Part, name: Token, expression: Expression, **more: Any) -> Binding:
+def bind(part: Part, name: Token, expression: Expression, /, **more: Any) -> Binding:
     """Return the binding of a name by a statement."""
     return Binding(part.source, part.span, name.text, name.span, expression, **more)
 
