@@ -25,7 +25,8 @@ from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, as_is, full, item, ones, zeros
 from gradcli.language.library_names import SHARED
 from gradcli.language.names import Function, Indices, Thing
-from gradcli.language.scope import Builder, Routine, routines
+from gradcli.language.routines import Routine, routines
+from gradcli.language.scope import Builder
 from gradcli.namespace import ufuncs
 from gradcli.ops.arrays import shapes
 from gradcli.ops.arrays.joining_and_splitting import mix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from types import MappingProxyType
@@ -14,19 +14,15 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
-from gradcli.language.names import Thing
 from gradcli.language.tree import Binding, DataBinding, Definition, Frame
 from gradcli.limits import DEFAULT, Limits
 from gradcli.namespace.generator import Generator
 from gradcli.ops import structure
-from gradcli.ops.calling import binding
 from gradcli.ops.calling.binding import Host, Use
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.facts import Fixed
-from gradcli.ops.text import Expansion, expand_call
-from gradcli.texts import Source, Span, by_word
+from gradcli.texts import Source, Span
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins
@@ -458,63 +454,3 @@ class Range(Fixed):
     step: Any
     span: Span | None = None  # where it stands between brackets
     words = "a slice"
-
-
-def run_body(
-    builder: Builder,
-    function: Signature,
-    body: Callable[..., Any],
-    given: Mapping[str, Any],
-    written: Any,
-) -> Expansion:
-    """Call a body with the kinds of arguments that it takes.
-
-    A parameter annotated ``Expr`` gets a node, any other gets the argument as it is. ``written``
-    are the arguments in the text. Raises ArgumentError for a missing one.
-    """
-    import inspect
-
-    for name, wanted in [*inspect.signature(body).parameters.items()][1:]:
-        required = wanted.default is wanted.empty and wanted.kind is not wanted.VAR_KEYWORD
-        if required and name not in given:
-            raise binding.missing(function.target, name, function)
-    kinds = body.__annotations__
-    arguments = {
-        name: builder.value(argument) if kinds.get(name) == "Expr" else argument
-        for name, argument in given.items()
-    }
-    return expand_call(function.target, written, lambda: body(builder, **arguments))
-
-
-class Routine(Thing):
-    """Function, or (with a base) method, made of its parameters and its body.
-
-    The parameters are written as `signature` takes them. ``body(builder, **given)`` gets the
-    written arguments as results of lowering. Parameters of the signature that are left out keep the
-    body's own defaults; those without a default are required.
-    """
-
-    def __init__(
-        self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = ()
-    ) -> None:
-        self.written = name
-        self.parameters, self.body, self.parts = parameters, body, base
-
-    @cached_property
-    def signature(self) -> Signature:
-        return signature(self.written, self.parameters)
-
-    def of(self, base: Any) -> Routine:
-        """Return the routine as a method of an object, which becomes the first argument."""
-        return Routine(self.written, self.parameters, self.body, (base,))
-
-    def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """Call the routine; raise ArgumentError for arguments that it does not take."""
-        arguments = [*self.parts, *arguments]
-        given = binding.bind(builder, self.written, self.signature, arguments, keywords)
-        return run_body(builder, self.signature, self.body, given, (arguments, keywords))
-
-
-def routines(table: Mapping[str, tuple[str, Callable[..., Any]]]) -> dict[str, Routine]:
-    """Return a table of routines by their names."""
-    return {name: Routine(name, *given) for name, given in by_word(table).items()}
