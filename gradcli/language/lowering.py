@@ -29,11 +29,11 @@ from gradcli.language.calls import (
     refuse_neighbours,
     unknown_function,
 )
-from gradcli.language.coercion import subscript
 from gradcli.language.names import DERIVATIVES, FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading, attribute
 from gradcli.language.scope import Scope
 from gradcli.language.statements import read_again
+from gradcli.language.subscripts import subscript
 from gradcli.language.tree import (
     CONDITIONS,
     Attribute,

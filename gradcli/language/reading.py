@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AmbiguousError, ArgumentError, UnknownNameError
+from gradcli.errors import AmbiguousError, ArgumentError, GradcliError, UnknownNameError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import calls
 from gradcli.language.calls import exists, is_function, missing_value, suggest_name
-from gradcli.language.coercion import Coercion
 from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
 from gradcli.language.python_hints import unknown_module, unknown_name
@@ -281,10 +280,14 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
 # -- Calls: whose function a name is, and what stops gradients -----------------------------------
 
 
-class Reading(Coercion):
+class Reading(Builder):
     """Reads the calls of a program."""
 
     notes_of: dict[Expr, str]  # notes on nodes, for all results that depend on them
+
+    def missing_value(self, variable: FreeVariable) -> GradcliError:
+        """Return the error of a name used where it needs a value."""
+        return missing_value(self.scope, variable)
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
         """Return the library of a function without a prefix.
