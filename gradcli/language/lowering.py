@@ -98,7 +98,9 @@ class Lowering(Reading):
         found = (
             dialect.decided
             or (next(iter(touched)) if len(touched) == 1 else None)
-            or dialect.asked_dialect()
+            or dialect.asked
+            or dialect.commented
+            or dialect.usual
         )
         return None if found == NUMPY else found
 

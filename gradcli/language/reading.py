@@ -367,10 +367,8 @@ class Reading(Builder):
             list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]
         ).ndim
         dialect, own = self.scope.dialect, evidence_of(frame, self.scope).prefixes
-        if axes > 1 and (
-            own or self.scope.imported or dialect.is_pasted() or dialect.asked_dialect()
-        ):
-            prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.asked_dialect() or NUMPY]
+        if axes > 1 and (own or self.scope.imported or dialect.is_pasted() or dialect.asked_for):
+            prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.asked_for or NUMPY]
             text = frame.text_of(node.arguments[0])
             raise AmbiguousError(
                 f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, "
@@ -470,7 +468,7 @@ class Reading(Builder):
         return (
             next(iter(found))
             if len(found) == 1
-            else self.scope.dialect.asked_dialect()
+            else self.scope.dialect.asked_for
             if not found
             else None
         )

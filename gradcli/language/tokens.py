@@ -209,6 +209,39 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
     yield from _regroup(pending, depths, first)
 
 
+class Ahead:
+    """Lines that are handed on as they are asked for, and can be looked at before."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self.count = 0  # number of lines handed on
+
+    def __iter__(self) -> Iterator[str]:
+        while (line := next(self._lines, None)) is not None:
+            self.count += 1
+            yield line
+
+    def rest(self) -> list[str]:
+        """Return the lines that are to come.
+
+        An error while reading them is raised later, in its turn.
+        """
+        waiting: list[str] = []
+        failure = None
+        try:
+            waiting.extend(self._lines)
+        except Exception as error:
+            failure = error
+        self._lines = _again(waiting, failure)
+        return waiting
+
+
+def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
+    yield from lines
+    if failure is not None:
+        raise failure
+
+
 def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[int, str]]:
     """Logical lines of a stretch in which some bracket is never closed, in linear time."""
     ends = []

@@ -373,7 +373,7 @@ class CompilationCache:
             return None
         return self._record(
             source, of_scope(scope, options), (scope.functions, scope.objects, scope.names), options,
-            dialect=scope.dialect.asked_dialect(),
+            dialect=scope.dialect.asked_for,
         )  # fmt: skip
 
     def in_record(
