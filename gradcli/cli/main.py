@@ -232,11 +232,10 @@ def root(
 
 
 def run() -> None:
-    """Run the program, as the entry point calls it.
+    """Run the program, whose entry point handles signals already.
 
     Every way in which the program can end has its exit code.
     """
-    endings.take_over()
     _fill_standard_streams()
     if sys.argv[1:] == [] and somebody_types():
         sys.argv.append("repl")
@@ -372,7 +371,3 @@ def _say(text: str) -> None:
             error
         ):
             raise
-
-
-if __name__ == "__main__":
-    run()

@@ -99,16 +99,6 @@ class TwoDialectsError(AmbiguousError):
         self.dialects = dialects
 
 
-class ToCome(NamedTuple):
-    """The lines of a program that are to come, which are read only when they are needed.
-
-    They are ``costly`` if they belong to a file that is not read yet.
-    """
-
-    lines: Callable[[], Iterable[Source]]
-    costly: bool = False
-
-
 class Dialect:
     """Knowledge of a program's dialect while it runs."""
 
@@ -117,8 +107,10 @@ class Dialect:
     usual: str | None = None  # set by a project's settings
     decided: str | None = None  # the dialect that decided a call of the statement being run
     conflict: str | None = None  # what is wrong with the line just read
-    to_come: ToCome | None = None  # None if the lines to come are unknown
-    _read: ToCome | None = None  # those that have been read already
+    # Gives the lines to come, which are read only when they are needed; None if they are unknown.
+    to_come: Callable[[], Iterable[Source]] | None = None
+    costly = False  # whether they belong to a file that is not read yet
+    _read: object = None  # what has given its lines already
 
     @cached_property
     def seen(self) -> Evidence:
@@ -170,7 +162,7 @@ class Dialect:
         if self.to_come is not None and not self._complete:
             self._read = self.to_come
             bound: set[str] = set()
-            for source in self.to_come.lines():
+            for source in self.to_come():
                 bound.update(names_bound(source.text))
                 self._add(source, bound)
         return self.seen
@@ -190,8 +182,7 @@ class Dialect:
                 call, dict.fromkeys(own.prefixes, line), "the statement has"
             )
             return self.decided
-        is_costly = self.to_come is not None and self.to_come.costly
-        if is_costly and not self._complete and not differs(call):
+        if self.costly and not self._complete and not differs(call):
             return None
         evidence = self.evidence()
         found = evidence.prefixes or {**evidence.imports, **evidence.constants}

@@ -22,7 +22,6 @@ from gradcli.errors import (
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
-from gradcli.language.dialect import ToCome
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
 from gradcli.language.python_hints import is_head, names_changed, pieces
@@ -422,7 +421,7 @@ class Program:
                 for source in sources(ahead.rest(), name, limits):
                     yield Source(source.text, name, source.first_line + ahead.count)
 
-            scope.dialect.to_come = ToCome(rest, costly=name is not None)
+            scope.dialect.to_come, scope.dialect.costly = rest, name is not None
         for source in sources(lines, name, limits):
             if any(sign in source.text for sign in (".", "#", "import")):
                 scope.dialect.note(source, scope.names)
@@ -440,7 +439,7 @@ class Program:
 
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
-        self.scope.dialect.to_come = ToCome(lambda: sources(lines, None, self.scope.limits))
+        self.scope.dialect.to_come = lambda: sources(lines, None, self.scope.limits)
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate.

@@ -27,7 +27,6 @@ from gradcli.errors import (
 )
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
-from gradcli.language.dialect import ToCome
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
@@ -598,7 +597,7 @@ class Runner:
         program = programs.fresh(
             self.options.state, programs.loader(self.folder), usual=self.options.dialect
         )
-        program.scope.dialect.to_come = ToCome(
-            lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None)
+        program.scope.dialect.to_come = lambda: dict.fromkeys(
+            s.source for s in self.statements if s.source is not None
         )
         return program

@@ -17,7 +17,6 @@ from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of, raise_interru
 from gradcli.cli.request import ReplRequest, limits_of
 from gradcli.cli.write.results import Writer, put_text, say
 from gradcli.errors import GradcliError, as_gradcli_error
-from gradcli.language.dialect import ToCome
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
@@ -119,7 +118,7 @@ class Session:
         found = [
             source for source in sources(lines, None, self.limits) if not isinstance(source, Output)
         ]
-        self.program().scope.dialect.to_come = ToCome(lambda: iter(found))
+        self.program().scope.dialect.to_come = lambda: iter(found)
         writer = Writer("text", self.request.color)
         return max((self._run_source(source, writer) for source in found), default=FINE)
 
