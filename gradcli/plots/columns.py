@@ -173,5 +173,5 @@ class Columns:
             except EvaluationError:
                 continue
             for name, leaf in self.wrt.items():
-                slope = adjoints.get(leaf)
+                slope = None if leaf is None else adjoints.get(leaf)
                 points.slopes[name][(part.start, *index)] = 0.0 if slope is None else slope
