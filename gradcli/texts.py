@@ -276,7 +276,8 @@ def printable(text: str) -> str:
 
 def inert_lines(text: str) -> str:
     """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
-    seen = text if is_plain(text) else "\n".join(map(printable, text.split("\n")))
+    whole = is_plain(text.replace("\n", ""))
+    seen = text if whole else "\n".join(map(printable, text.split("\n")))
     return COMMAND.sub(disarm, seen) if "::" in seen or "##" in seen else seen
 
 
