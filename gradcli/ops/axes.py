@@ -216,7 +216,7 @@ class Arrays:
     def fold_axes(self, x: Any, fold: Fold, axis: Any, keepdims: bool) -> Any:
         if fold is not SUM:
             raise NoLoop
-        axes = axes_of(axis, x.ndim)
+        axes = axes_of(axis, x.shape)
         kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
         self._steps.append(lambda c: np.broadcast_to(c.reshape(kept), x.shape))
         return np.sum(

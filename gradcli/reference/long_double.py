@@ -119,7 +119,7 @@ def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandI
         return made
     if isinstance(op.extended, Reduced) and _has_form(op):
         (x,) = operands
-        return op.extended.slopes(x, axes_of(node.static["axis"], x.ndim), node.static)
+        return op.extended.slopes(x, axes_of(node.static["axis"], x.shape), node.static)
     return _open_body(node, op, operands, held)
 
 

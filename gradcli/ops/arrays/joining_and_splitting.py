@@ -124,7 +124,7 @@ def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
 def place_along(name: str, x: Any, axis: int) -> int:
     """Return an axis, counted from the first, of an array that must have one."""
     need_axes(name, x, 1)
-    return one_axis(axis, len(x.shape))
+    return one_axis(axis, x.shape)
 
 
 def _equal_parts(x: Any, axis: int, size: int) -> tuple[Any, ...]:
@@ -294,7 +294,7 @@ def repeat_interleave(
     >>> repeat(x, 2, axis=0)
     """
     x = vector_of(x) if axis is None else at_least_1d(x)
-    place = one_axis(axis or 0, len(x.shape))
+    place = one_axis(axis or 0, x.shape)
     counts, n = _counts(repeats), x.shape[place]
     if len(counts) not in (1, n):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
@@ -369,7 +369,7 @@ def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> 
 def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     """Tensor.unfold: the windows of an axis, each along a new last axis."""
     rows = at_least_1d(x)
-    place, ndim = one_axis(axis, len(rows.shape)), len(rows.shape)
+    place, ndim = one_axis(axis, rows.shape), len(rows.shape)
     n = rows.shape[place]
     if not 0 <= length <= n or step <= 0:
         raise ShapeError(

@@ -222,7 +222,7 @@ def torch_gradient(
     f: Any, *spacing: Any, axis: Any = None, edge_order: Literal[1, 2] = 1
 ) -> tuple[Any, ...]:
     """torch.gradient: slopes along axes, always a tuple."""
-    axes = axes_of(axis, len(f.shape))
+    axes = axes_of(axis, f.shape)
     if len(spacing) <= 1:
         spacing = (spacing or (np.float64(1),)) * len(axes)
     if len(spacing) != len(axes):

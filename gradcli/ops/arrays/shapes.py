@@ -185,13 +185,12 @@ transpose: Op = structural(
 
 def swapaxes(x: Any, *, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
-    ndim = len(x.shape)
-    first, second = one_axis(axis1, ndim), one_axis(axis2, ndim)
+    first, second = one_axis(axis1, x.shape), one_axis(axis2, x.shape)
     if first == second:
         return x
-    order = list(range(ndim))
+    order = list(range(len(x.shape)))
     order[first], order[second] = second, first
-    return transpose(x, axes=None if order == list(range(ndim))[::-1] else tuple(order))
+    return transpose(x, axes=None if order == sorted(order, reverse=True) else tuple(order))
 
 
 def _getitem(x: Any, index: Index) -> Any:
@@ -295,7 +294,7 @@ def _take_along(x: Any, index: Any, axis: int) -> Any:
 
 
 def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
-    place = one_axis(axis, len(x))
+    place = one_axis(axis, x)
     if len(x) != len(index) or any(
         i > n for d, (n, i) in enumerate(zip(x, index, strict=True)) if d != place
     ):
@@ -350,7 +349,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
             "all rows of an array must have one shape, not "
             f"{' and '.join(str(s) for s in dict.fromkeys(shapes))}"
         )
-    place = axes_of(axis, len(shapes[0]) + 1)[0]
+    place = axes_of(axis, (*shapes[0], 1))[0]
     return (*shapes[0][:place], len(shapes), *shapes[0][place:])
 
 
@@ -365,7 +364,7 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     >>> stack([x, y], axis=1)
     """
     shape = tuple(arrays[0].shape)
-    place = axes_of(axis, len(shape) + 1)[0]
+    place = axes_of(axis, (*shape, 1))[0]
     return record_named("concatenate")(
         *(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place
     )
@@ -378,11 +377,11 @@ def _flip_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
 @function(
     vjp=_flip_vjp,
     forward=np.flip, shape=kept_shape, ulps=0, parts=None,
-    numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
+    numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, shapes[0])!r})",
 )
 def flip(x: Any, *, axis: Any = None) -> Any:
     """The entries in reverse order along axes."""
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of(axis, x.shape)
     return getitem(
         x, index=tuple((None, None, -1 if i in axes else None) for i in range(len(x.shape)))
     )

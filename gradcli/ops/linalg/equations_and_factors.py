@@ -260,8 +260,7 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
     >>> tensorsolve(A, b)
     """
     if axes is not None:
-        ndim = len(x.shape)
-        x = transpose(x, axes=axes_last(ndim, axes_of(axes, ndim)))
+        x = transpose(x, axes=axes_last(len(x.shape), axes_of(axes, x.shape)))
     rest = x.shape[len(y.shape) :]
     n = math.prod(rest)
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)

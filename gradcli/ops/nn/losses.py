@@ -148,7 +148,7 @@ def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
     need_axes("renorm", x, 2)
     if not p > 0 or not maxnorm >= 0:
         raise ArgumentError("renorm: p must be positive and maxnorm not negative")
-    along = one_axis(axis, len(x.shape))
+    along = one_axis(axis, x.shape)
     lengths = norm(
         x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != along), keepdims=True
     )
@@ -196,7 +196,7 @@ def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: Number = 1e-12) -> 
 
     >>> normalize(x, axis=0)
     """
-    axes_of(axis, len(x.shape))
+    axes_of(axis, x.shape)
     return x / clip(_row_norm(x, p, axis), eps, None)
 
 

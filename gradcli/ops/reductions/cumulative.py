@@ -23,7 +23,7 @@ from gradcli.ops.structure import clone
 
 
 def _running_shape(old: Shape, axis: int | None) -> Shape:
-    axes_of(axis, len(old))
+    axes_of(axis, old)
     return (math.prod(old),) if axis is None or not old else old
 
 
@@ -91,7 +91,7 @@ def exclusive_products(x: Any, axis: Any) -> Any:
 
     It is made of running products from both ends, so zeros do no harm.
     """
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of(axis, x.shape)
     rows = rows_along(x, axes)
     if not rows.shape[-1]:
         return x
@@ -202,7 +202,7 @@ def _of_pytorch(op: Op) -> None:
     """Register PyTorch's form: along an axis that must be named, a number staying a number."""
 
     def body(x: Any, *, axis: int) -> Any:
-        one_axis(axis, max(len(x.shape), 1))
+        one_axis(axis, x.shape or (1,))
         return op(x, axis=axis) if x.shape else x
 
     body.__doc__ = f"torch.{op.name}."

@@ -61,7 +61,7 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
     """Return the place of the first NaN, or of the first extreme if there is no NaN."""
     x = np.asarray(x)
     if isinstance(axis, tuple):
-        axis = one_axis(axis, x.ndim)
+        axis = one_axis(axis, x.shape)
     return best(x, axis=axis if x.ndim else None, keepdims=keepdims)
 
 
@@ -156,7 +156,7 @@ def _take_chosen(
 
     ``choose(axis)`` are these indices, of one entry along the axis unless it is kept.
     """
-    place = one_axis(axis, len(x.shape))
+    place = one_axis(axis, x.shape)
     if not x.shape:
         return x, argsort(x, axis=0)
     index = choose(place)
@@ -203,7 +203,7 @@ def cummax(x: Any, *, axis: int, largest: bool = True) -> Any:
 
     >>> cummax(x, 0)[0]
     """
-    one_axis(axis, max(len(x.shape), 1))
+    one_axis(axis, x.shape or (1,))
     index = argcummax(x if largest else -x, axis=axis)
     return take_along(x, index, axis=axis), index
 
@@ -329,7 +329,7 @@ def quantile(
     q = q / 100 if percent else q
     if len(q.shape) > 1:
         raise ArgumentError("quantile: q must be a number or an array of one axis")
-    rows = rows_along(x, axes_of(axis, len(x.shape)))
+    rows = rows_along(x, axes_of(axis, x.shape))
     *lead, n = rows.shape
     if not n:
         raise EvaluationError("the quantile of no entries does not exist")
