@@ -224,7 +224,7 @@ def forward(
                 continue
             op = node.op
             if op is None:
-                table[node] = constant_value(node.payload, dtype, node.kind)
+                table[node] = constant_value(node, dtype)
                 continue
             function = op.forward if node.shape or op.operator is None else op.operator
             try:

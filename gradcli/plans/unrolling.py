@@ -182,7 +182,7 @@ def _entries_of(graph: Graph, node: Expr) -> Any:
         )
     if node.kind != FLOAT:
         return None
-    value = constant_value(node.payload, np.dtype(np.float64), FLOAT)
+    value = constant_value(node, np.dtype(np.float64))
     return value.astype(object) if np.isfinite(value).all() else None
 
 

@@ -368,7 +368,7 @@ class LongDoubles(Domain[Any]):
             with mpmath.workdps(40):
                 digits = mpmath.nstr(node.payload.reference(mpmath.mp), 30)
             return self.held.dtype(LONG_DOUBLE(digits))
-        value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
+        value = np.asarray(constant_value(node, self.dtype))
         return value.astype(self.held.dtype) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:

@@ -67,7 +67,7 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
     if len(shape) < 2:
         return index
     return broadcast_to(
-        laid_along(index, axis, len(shape)), shape=shape_with(shape, axis, *index.shape)
+        laid_along(index, axis, shape), shape=shape_with(shape, axis, *index.shape)
     )
 
 
@@ -259,7 +259,7 @@ def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: in
 
     These are the rows of a table, with a unit where entries are put elsewhere.
     """
-    last = axes_last(len(index.shape), (axis,))
+    last = axes_last(index.shape, (axis,))
     x, index, source = (permute(v, last) for v in (x, index, source))
     *lead, k = index.shape
     index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))

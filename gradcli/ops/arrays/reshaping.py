@@ -197,9 +197,9 @@ def permute(x: Any, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else transpose(x, axes=order)
 
 
-def axes_last(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
-    """Return the order of axes that puts some at the end."""
-    return (*(a for a in range(ndim) if a not in axes), *axes)
+def axes_last(shape: Shape, axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the order of the axes of a shape that puts some at the end."""
+    return (*(a for a in range(len(shape)) if a not in axes), *axes)
 
 
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
@@ -352,7 +352,7 @@ def matrices_last(shape: Shape, axis1: int, axis2: int) -> tuple[int, ...]:
     """Return the order of the axes of a shape that puts two at the end."""
     if len(shape) < 2:
         raise AxisError(1, len(shape))
-    return axes_last(len(shape), axes_of((axis1, axis2), shape))
+    return axes_last(shape, axes_of((axis1, axis2), shape))
 
 
 _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"

@@ -34,7 +34,6 @@ from gradcli.ops.registry import (
     one_axis,
     room_for,
     structural,
-    witness,
 )
 from gradcli.ops.text import TERM, Form
 
@@ -76,7 +75,7 @@ def _by_right(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 matmul: Op = structural(
-    "matmul", "x y:alike", np.matmul, witness("arrays.matmul"), vjp=(_by_left, _by_right), shape=_matmul_shape, saves="x: y; y: x",
+    "matmul", "x y:alike", np.matmul, "arrays.matmul", vjp=(_by_left, _by_right), shape=_matmul_shape, saves="x: y; y: x",
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the "
     "others. "
     ">>> x @ w + b",

@@ -56,7 +56,6 @@ from gradcli.ops.registry import (
     room_for,
     signature_of,
     structural,
-    witness,
 )
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.integrals import rel_entr
@@ -366,7 +365,7 @@ def _bernoulli_of_floats(x: Any, y: Any) -> Any:
 
 
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli_of_floats, witness("arrays.bernoulli_nll"),
+    "bernoulli_nll", "input target", _bernoulli_of_floats, "arrays.bernoulli_nll",
     vjp=(
         lambda cotangent, out, x, y: cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)),
         lambda cotangent, out, x, y: cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)),

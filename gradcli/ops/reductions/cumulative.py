@@ -35,14 +35,14 @@ def _cumsum_vjp(cotangent: Any, out: Any, x: Any, axis: int | None) -> Any:
 
 def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
     """Return an array with the entries along ``axes`` in one axis, the last."""
-    moved = permute(x, axes_last(len(x.shape), axes))
+    moved = permute(x, axes_last(x.shape, axes))
     lead = len(x.shape) - len(axes)
     return reshape(moved, shape=(*moved.shape[:lead], math.prod(moved.shape[lead:])))
 
 
 def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     """Return an array of a shape, made from its rows."""
-    order = axes_last(len(shape), axes)
+    order = axes_last(shape, axes)
     return permute(reshape(rows, shape=tuple(shape[a] for a in order)), inverse(order))
 
 

@@ -48,7 +48,6 @@ from gradcli.ops.registry import (
     one_axis,
     room_for,
     structural,
-    witness,
 )
 from gradcli.ops.structure import to_int
 from gradcli.ops.text import reduced_text
@@ -66,7 +65,7 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
 
 
 argmax = structural(
-    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced_shape, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
+    "argmax", "x", _first, "arrays.argmax", shape=reduced_shape, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
     numpy=partial(reduced_text, "np.argmax"),
 )
@@ -105,7 +104,7 @@ def _argsort_text(shapes: Any, axis: int | None, descending: bool) -> str:
 
 
 argsort = structural(
-    "argsort", "x", _argsort, witness("arrays.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
+    "argsort", "x", _argsort, "arrays.argsort", shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
     ulps=0, carries=carrying.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not "
     "differentiated.",
@@ -124,7 +123,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 
 
 argcummax = structural(
-    "argcummax", "x", _argcummax, witness("arrays.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
+    "argcummax", "x", _argcummax, "arrays.argcummax", shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )
 
@@ -273,7 +272,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 
 lower_median = structural(
-    "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
+    "lower_median", "x", _lower_median, "arrays.median_from_below", shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
     public=False, dtype="number", static={"ignore_nan": False},
     vjp=lambda cotangent, out, x, ignore_nan: equal_to_result_vjp(cotangent, out, x, None, False), backward="Median",
     kinks=noted_kink("several entries equal to the median", "shared evenly among them"),

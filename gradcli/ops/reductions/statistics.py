@@ -116,7 +116,7 @@ def average(x: Any, weights: Any = None, *, axis: Any = None, keepdims: bool = F
                 f"{tuple(x.shape)}"
             )
         weights = broadcast_to(
-            laid_along(weights, one_axis(axis, x.shape), len(x.shape)), shape=x.shape
+            laid_along(weights, one_axis(axis, x.shape), x.shape), shape=x.shape
         )
     return sum_(x * weights, axis=axis, keepdims=keepdims) / sum_(
         weights, axis=axis, keepdims=keepdims
