@@ -96,8 +96,7 @@ class Statements(Transcription[Any]):
         template = self._template(node, op, operands)
         given = [operand for operand in operands if operand is not None]
         if template == "{0}":
-            same: tuple[str, int] = (given[0][0], given[0][1])
-            return same
+            return (given[0][0], given[0][1])
         for place, operand in enumerate(given):
             if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
                 name = self.names.new()

@@ -78,10 +78,9 @@ class _Plain(Rebuilding):
 
     alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
 
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+    def operation(self, node: Expr, op: Op, operands: list[Expr]) -> Expr:
         if op.transparent and len(operands) == 1:
-            plain: Expr = operands[0]
-            return plain
+            return operands[0]
         return super().operation(node, op, operands)
 
 

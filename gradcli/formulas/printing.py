@@ -241,7 +241,7 @@ class Latex(Transcription[LatexPiece]):
         text = number(payload)
         return LatexPiece((text, UNARY if text.startswith("-") else ATOM))
 
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> LatexPiece:
+    def operation(self, node: Expr, op: Op, operands: list[LatexPiece | None]) -> LatexPiece:
         present = [piece for piece in operands if piece is not None]
         if op.transparent:
             first: LatexPiece = present[0]

@@ -144,8 +144,7 @@ def places_along(shape: Shape, index: Any, axis: int) -> np.ndarray:
     others = tuple(
         slice(None) if i == axis % len(shape) else slice(n) for i, n in enumerate(np.shape(index))
     )
-    found: np.ndarray = np.take_along_axis(entry_numbers(shape)[others], np.asarray(index), axis)
-    return found
+    return np.take_along_axis(entry_numbers(shape)[others], np.asarray(index), axis)
 
 
 def add_up(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
