@@ -281,7 +281,7 @@ def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, 
 
 
 def _place_of(binding: Statement) -> str:
-    line, column = binding.source.position(binding.span.start)
+    line, column = binding.place
     return f"on line {line}, column {column}"
 
 

@@ -136,7 +136,7 @@ class UsedNames:
             # Part of an unpacking, bound with the others whether it is wanted or not.
             shared = isinstance(binding, Binding) and binding.part is not None
             if binding.name not in self.bound and not shared:
-                line, _ = binding.source.position(binding.span.start)
+                line, _ = binding.place
                 file = binding.source.name
                 self.bound[binding.name] = f" (bound on line {line}{f' of {file}' if file else ''})"
 
@@ -328,7 +328,7 @@ def run_statement(
 
 def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: Any) -> Kind:
     """Return an answer to a statement, of which nothing is known yet but where it stands."""
-    line, column = statement.source.position(statement.span.start)
+    line, column = statement.place
     return kind(statement.text, id, statement.source.name, line, column, **known)
 
 
