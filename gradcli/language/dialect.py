@@ -110,35 +110,35 @@ class Dialect:
     # Gives the lines to come, which are read only when they are needed; None if they are unknown.
     to_come: Callable[[], Iterable[Source]] | None = None
     costly = False  # whether they belong to a file that is not read yet
-    _read: object = None  # what has given its lines already
+    _read: object = False  # what has given its lines already
 
     @cached_property
-    def seen(self) -> Evidence:
+    def evidence_read(self) -> Evidence:
         """Evidence in the lines that have been read."""
         return Evidence()
 
     @cached_property
     def _guesses(self) -> dict[Call, Guess]:
-        """What was guessed in a stream, whose next lines are unknown."""
+        """Guesses in a stream, whose next lines are unknown."""
         return {}
 
     # -- what is read
 
     @property
     def _complete(self) -> bool:
-        return self.to_come is not None and self._read is self.to_come
+        return self._read is self.to_come
 
     def _add(self, source: Source, bound: Iterable[str]) -> None:
-        self.seen.add(source, bound)
-        self.commented = self.seen.asked
+        self.evidence_read.add(source, bound)
+        self.commented = self.evidence_read.asked
 
     def note(self, source: Source, bound: Iterable[str] = ()) -> None:
         """Take note of a new logical line; ``bound`` are the names that have values."""
         if self._complete:
             return
-        known = len(self.seen.prefixes)
+        known = len(self.evidence_read.prefixes)
         self._add(source, bound)
-        new = [*self.seen.prefixes][known:]
+        new = [*self.evidence_read.prefixes][known:]
         for dialect, guess in product(new, self._guesses.values()):
             if differs(guess.call, frozenset((guess.dialect, dialect))):
                 self.conflict = (
@@ -165,7 +165,7 @@ class Dialect:
             for source in self.to_come():
                 bound.update(names_bound(source.text))
                 self._add(source, bound)
-        return self.seen
+        return self.evidence_read
 
     # -- what is decided
 

@@ -163,7 +163,7 @@ def evidence_of(frame: Frame, scope: Scope) -> Evidence:
     That is the text of its statement, or of an expression outside of any statement.
     """
     if frame.shown is None:
-        evidence = frame.shown = Evidence(scope.dialect.seen.roots)
+        evidence = frame.shown = Evidence(scope.dialect.evidence_read.roots)
         text = frame.source.text if frame.statement is None else frame.statement.text
         evidence.add(Source(text), {*frame.locals, *scope.names})
     result: Evidence = frame.shown

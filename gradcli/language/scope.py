@@ -224,7 +224,7 @@ class Scope:
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
         tables = (
-            self.names, self.outside, self.functions, self.dialect.seen.roots, self.leaves,
+            self.names, self.outside, self.functions, self.dialect.evidence_read.roots, self.leaves,
             self.objects, self.imported, self.failed, self.lost,
         )  # fmt: skip
         return any(name in table for table in tables)

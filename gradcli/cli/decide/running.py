@@ -502,17 +502,17 @@ class ChunkedEvaluation(Evaluation):
     def answers(self) -> Iterator[Record]:
         from gradcli.cli.decide.chunked import chunked_record
 
-        expression, bindings = self.inputs.expression, self.inputs.bindings
-        if expression is None or self.inputs.files:
+        inputs = self.inputs
+        if inputs.expression is None or inputs.files:
             raise UsageError(
                 "--on computes one expression, without files",
                 help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
             )
 
-        def programs_with(bindings: dict[str, str]) -> Programs:
-            return programs_of(self.request, replace(self.inputs, bindings=bindings))
-
-        yield chunked_record(self.request, expression, bindings, programs_with, self.targets)
+        yield chunked_record(
+            self.request, inputs.expression, inputs.bindings,
+            lambda bindings: programs_of(self.request, replace(inputs, bindings=bindings)), self.targets,
+        )  # fmt: skip
 
 
 def eval_options(request: EvalRequest) -> Options:
