@@ -314,10 +314,10 @@ class Scope:
         return known[node]
 
     def _stays_whole(self, node: Expr) -> bool:
-        if node.op is None:
-            return node in self.whole if node.is_leaf else _is_whole(node.payload)
         if node.kind == "int":
             return True
+        if node.op is None:
+            return node in self.whole if node.is_leaf else _is_whole(node.payload)
         operands = node.given_operands
         if not (node.op.integral or node.op.result == "same") or not all(
             self._integral[operand] for operand in operands
@@ -525,7 +525,7 @@ class Builder(Host):
             array = np.asarray(self.scope.evaluate(node))
             return array if array.ndim else bool(array)
         raw = np.asarray(self.scope.evaluate(node))
-        if node.kind == "int" or self.is_integral(node):
+        if self.scope.is_integral(node):
             if np.all(np.abs(raw) <= 2**53):
                 raw = raw.astype(np.int64)
             elif kind != QUANTITY:  # a quantity may be infinite, too
@@ -536,18 +536,15 @@ class Builder(Host):
                 )
         return raw if raw.ndim else raw.item()
 
-    def is_integral(self, node: Expr) -> bool:
-        return node.kind == "int" or self.scope.is_integral(node)
-
     def is_axis(self, result: Any) -> bool:
         """Return whether an argument that may be an axis is one."""
         if isinstance(result, Expr):
-            return not result.shape and result.kind != "bool" and self.is_integral(result)
+            return not result.shape and result.kind != "bool" and self.scope.is_integral(result)
         return result is None or isinstance(result, (tuple, list))
 
     def is_whole(self, result: Any) -> bool:
         """Return whether an argument is a whole number, or an array of them."""
-        return self.is_integral(self.value(result))
+        return self.scope.is_integral(self.value(result))
 
     def flag(self, result: Any, place: str) -> bool:
         value = self.static(result, place)
