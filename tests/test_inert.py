@@ -42,8 +42,8 @@ from gradcli import (
     Verdict,
     inert,
 )
+from gradcli.cli.commands import COMMANDS as REQUESTS
 from gradcli.cli.decide.explanations import explanation_of
-from gradcli.cli.request import COMMANDS as REQUESTS
 from gradcli.cli.write.results import Writer
 from gradcli.report.data import encode, id_text, plain
 from gradcli.report.ranges import BoundNote

@@ -20,8 +20,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import endings
+from gradcli.cli.commands import COMMANDS, EXAMPLE, GROUPS
 from gradcli.cli.endings import BAD_INPUT, FINE, INTERNAL, INTERRUPTED, code_of
-from gradcli.cli.request import COMMANDS, EXAMPLE, GROUPS
 from gradcli.cli.write.results import prepare, put_text, say, somebody_types
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.inert import shell_command

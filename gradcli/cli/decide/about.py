@@ -12,15 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.cli.commands import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest
 from gradcli.cli.endings import FINE
-from gradcli.cli.request import (
-    COMMANDS,
-    CacheRequest,
-    FunctionsRequest,
-    HelpRequest,
-    InfoRequest,
-    Request,
-)
+from gradcli.cli.request import Request
 from gradcli.cli.write.results import in_columns, prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
 from gradcli.query import catalogue

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli.request import EvalRequest, limits_of
+from gradcli.cli.commands import EvalRequest
+from gradcli.cli.request import limits_of
 from gradcli.cli.write.reports import ChunkProgress
 from gradcli.errors import UsageError
 from gradcli.files.arrays import split_reference

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
+from gradcli.cli.commands import DiffRequest, ExplainRequest
 from gradcli.cli.decide.running import (
     Evaluation,
     Inputs,
@@ -21,7 +22,6 @@ from gradcli.cli.decide.running import (
     programs_of,
     words_of,
 )
-from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derive

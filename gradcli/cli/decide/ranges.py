@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gradcli.cli.commands import BoundRequest, PlotRequest
 from gradcli.cli.decide.running import (
     Inputs,
     Run,
@@ -19,7 +20,6 @@ from gradcli.cli.decide.running import (
     programs_of,
     words_of,
 )
-from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
 from gradcli.errors import UsageError
 from gradcli.query.bounds import bounds, within

@@ -17,8 +17,9 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from gradcli.cli import endings
+from gradcli.cli.commands import EXAMPLE, EvalRequest, ExportRequest
 from gradcli.cli.endings import FINE, FOUND, code_of
-from gradcli.cli.request import EXAMPLE, EvalRequest, ExportRequest, Request, assignments, limits_of
+from gradcli.cli.request import Request, assignments, limits_of
 from gradcli.cli.write.results import Form, say, say_remarks, writer_for
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, read_within
@@ -523,13 +524,8 @@ def eval_options(request: EvalRequest) -> Options:
     options = options_of(request, "modes eval")
     if request.backend == "native":
         require_compiler()
-    mode = next(
-        (
-            option.removeprefix("--")
-            for option, _ in request.given_options("jacobian hessian jvp hvp")
-        ),
-        "grad",
-    )
+    modes = ("jacobian", "hessian", "jvp", "hvp")
+    mode = next((mode for mode in modes if getattr(request, mode)), "grad")
     kind = request.output_format
     return replace(
         options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),

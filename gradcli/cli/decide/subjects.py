@@ -11,8 +11,8 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.running import Inputs, input_format_of, words_of
-from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
 from gradcli.options import names_of
 from gradcli.texts import normalize

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.cli.commands import ReplRequest
 from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of, raise_interrupt
-from gradcli.cli.request import ReplRequest, limits_of
+from gradcli.cli.request import limits_of
 from gradcli.cli.write.results import Writer, put_text, say
 from gradcli.errors import GradcliError, as_gradcli_error
 from gradcli.language.python_hints import Output, is_head

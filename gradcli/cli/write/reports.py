@@ -15,7 +15,8 @@ from functools import partial
 from shutil import get_terminal_size
 from typing import Self
 
-from gradcli.cli.request import CheckRequest, assignment
+from gradcli.cli.commands import CheckRequest
+from gradcli.cli.request import assignment
 from gradcli.cli.write.results import hint, is_styled, prepare, report_outcome
 from gradcli.errors import UsageError, one_of
 from gradcli.files.settings import Settings
