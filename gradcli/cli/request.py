@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature, get_annotations
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, dataclass_transform, get_args
 
 import typer
 
@@ -24,6 +24,7 @@ Texts = tuple[str, ...]  # of an option that may be repeated
 WORDS = "one of the words that it is shown with"  # for an option whose metavar lists the words
 
 
+@dataclass_transform(eq_default=False, frozen_default=True, kw_only_default=True)
 class Request(Fixed):
     """The options of a command as they were typed, before any of them is read.
 
