@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import numpy as np
 
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
-from gradcli.inert import clip_text
 from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
@@ -31,7 +30,7 @@ from gradcli.query.specialized import (
     statements_of,
     with_deciding,
 )
-from gradcli.texts import ByName
+from gradcli.texts import ByName, clip_text
 from gradcli.texts import by_name as found_by_name
 
 if TYPE_CHECKING:
@@ -157,8 +156,7 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
     """Return the shape that is given, or that of a value."""
     empty = placeholder(name, spec, dtype)
-    found: tuple[int, ...] = (given.value_of(name, spec) if empty is None else empty).shape
-    return found
+    return (given.value_of(name, spec) if empty is None else empty).shape
 
 
 Key = tuple[Any, ...]
