@@ -17,7 +17,7 @@ from gradcli.report.verdicts import Claim, Verdict
 _WORK = 200_000  # most scalar operations for the gradients nearby
 _DRAWS, _ROUNDS = 8, 16
 _SUM = 1e3  # weight of the condition that the shares of gradients have the sum 1
-_LEVEL, _ROOM = 1e-12, 1e-9  # differences that are none, relative to the largest gradient
+_LEVEL = 1e-9  # a difference of gradients that is none, relative to the largest
 
 
 def hold_together(judge: Judge, said: Sequence[tuple[Claim, Given, np.ndarray]]) -> None:
@@ -48,22 +48,19 @@ def hold_together(judge: Judge, said: Sequence[tuple[Claim, Given, np.ndarray]])
     draws = np.random.default_rng(0).standard_normal((_DRAWS * n, n))
     points = np.vstack([np.eye(n), -np.eye(n), draws])
     found = [prober.beside(places, point) for point in points]
-    scale = np.max(np.abs(found))
+    level = _LEVEL * np.max(np.abs(found))
     rises = points @ np.transpose(found)
-    own = np.diag(rises)[:, None]
-    bent_once = (rises <= own + _LEVEL * scale).all() or (rises >= own - _LEVEL * scale).all()
-    wanted = np.append(claimed, _SUM)
+    own, wanted = np.diag(rises)[:, None], np.append(claimed, _SUM)
+    bent_once = (rises <= own + level).all() or (rises >= own - level).all()
     for _ in range(_ROUNDS):
         if not np.isfinite(found).all():
             return
         table = np.vstack([np.transpose(found), np.full(len(found), _SUM)])
         shares = (nnls(table, wanted) if bent_once else np.linalg.lstsq(table, wanted))[0]
         direction = claimed - shares @ found
-        least = claimed @ direction - (room * sizes + _ROOM * scale) @ np.abs(direction)
-        if least <= np.max(found @ direction):
-            return
         found += [prober.beside(places, way) for way in (direction, -direction)]
-        if least > (most := np.max(found @ direction)):
+        most = np.max(np.dot(found, direction))
+        if claimed @ direction - (room * sizes + level) @ np.abs(direction) > most:
             break
     else:
         return
@@ -72,6 +69,5 @@ def hold_together(judge: Judge, said: Sequence[tuple[Claim, Given, np.ndarray]])
         claim.verdict = Verdict.MISMATCH
         claim.reason = (
             f"no subgradient: along {np.round(direction / size, 2).tolist()} it has "
-            f"{claimed @ direction / size:.6g}, where gradients nearby have at most "
-            f"{most / size:.6g}"
+            f"{claimed @ direction / size:.6g}, gradients nearby at most {most / size:.6g}"
         )
