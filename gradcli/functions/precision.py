@@ -176,11 +176,12 @@ class Stochastic(Arithmetic):
         return operand.value + FACTOR * (operand.moved - operand.value)
 
 
+@dataclass
 class _Passing(Domain[Moved]):
     """One pass forwards."""
 
-    def __init__(self, leaves: Mapping[Expr, Any], arithmetic: Stochastic) -> None:
-        self.leaves, self.arithmetic = leaves, arithmetic
+    leaves: Mapping[Expr, Any]
+    arithmetic: Stochastic
 
     def leaf(self, node: Expr) -> Moved:
         value = np.asarray(self.leaves[node])[()]
