@@ -60,9 +60,13 @@ def printable(text: str) -> str:
     return "".join(c if _is_seen(c) else " " if c == "\t" else _escape(c) for c in text)
 
 
+def _printable_lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def inert_lines(text: str) -> str:
     """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
-    seen = text if _is_plain(text) else "\n".join(map(printable, text.split("\n")))
+    seen = text if _is_plain(text) else _printable_lines(text)
     return _COMMAND.sub(_disarm, seen) if "::" in seen or "##" in seen else seen
 
 
@@ -70,19 +74,13 @@ def _disarm(found: re.Match[str]) -> str:
     return "\\x23" if found[0] == "#" else f"{found[1]}\\x3a"
 
 
+_IN_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_IN_HTML = _IN_XML | str.maketrans({"'": "&#x27;", "$": "&#x24;"})
+
+
 def html_text(text: str) -> str:
     """Lines of text in HTML, also in quotes of an attribute."""
-    seen = "\n".join(map(printable, text.split("\n")))
-    for character, entity in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ('"', "&quot;"),
-        ("'", "&#x27;"),
-        ("$", "&#x24;"),
-    ):
-        seen = seen.replace(character, entity)
-    return seen
+    return _printable_lines(text).translate(_IN_HTML)
 
 
 def clip_text(text: str, limit: int) -> str:
@@ -238,15 +236,12 @@ def latex_comment(text: str) -> str:
     return "".join(f"% {line}\n" for line in inert_lines(text).split("\n"))
 
 
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-
-
 def xml_text(text: str) -> str:
     """Lines of text in an element; on one line, in an attribute.
 
     What XML cannot hold, not even by a name of its own, cannot be seen.
     """
-    return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
+    return _printable_lines(text).translate(_IN_XML).replace("##", "#&#35;")
 
 
 # -- other programs

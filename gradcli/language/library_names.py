@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -117,15 +116,14 @@ _TRIANGLES = words("triu_indices tril_indices")
 # -- What NumPy indexes in order to join arrays: ``np.c_[x, y]``, ``np.r_[0, x, 1:4]`` -----------
 
 
-@dataclass
 class Joined(Thing):
     """Joined arrays: ``np.r_[a, b, 1:4]`` in a row, ``np.c_[a, b]`` as columns side by side.
 
     ``np.r_`` puts everything one after the other; ``np.c_`` takes vectors as columns.
     """
 
-    written: str
-    columns: bool
+    def __init__(self, written: str, columns: bool) -> None:
+        self.written, self.columns = written, columns
 
     def subscript(self, builder: Builder, items: list[Any]) -> Any:
         nodes = [self._part(builder, item) for item in items]

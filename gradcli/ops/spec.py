@@ -50,6 +50,11 @@ class Carrier:
         return False
 
 
+def as_tuple(x: Any) -> tuple[Any, ...]:
+    """Return a tuple as it is, and anything else as the only part of one."""
+    return x if isinstance(x, tuple) else (x,)
+
+
 def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record, with those that follow from the ones that are written."""
     if record.get("vjp") and record.get("ulps") == 0 and not record.get("saves"):
