@@ -141,9 +141,9 @@ class CheckedFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
         from gradcli.files.settings import checking_options
-        from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
         from gradcli.storage import path_text
+        from gradcli.texts import printable
 
         titles, met = Counter[str](), Counter[Any]()
         try:
@@ -263,7 +263,7 @@ class GradItem(pytest.Function):
         excuse: Callable[[Outcome], Outcome],
     ) -> GradItem:
         """Return the item of a case, with the reasons from its file for a skip or a known failure."""
-        from gradcli.inert import inert_lines, printable
+        from gradcli.texts import inert_lines, printable
 
         def decide() -> None:
             outcome = excuse(case.outcome(name))
@@ -311,7 +311,7 @@ class Wrong(Exception):
     """A case that is not right."""
 
     def __init__(self, outcome: Outcome) -> None:
-        from gradcli.inert import one_line
+        from gradcli.texts import one_line
 
         super().__init__(one_line(outcome.headline, 500))
         self.outcome = outcome
@@ -331,8 +331,8 @@ def _configuration(config: pytest.Config) -> Configuration:
 
 def _in_node(text: str) -> str:
     """Return a text on one line, or an empty one where it cannot stand in a node id."""
-    from gradcli.inert import inert_lines, one_line
     from gradcli.query.cases import LONGEST_NAME
+    from gradcli.texts import inert_lines, one_line
 
     line = inert_lines(one_line(text, LONGEST_NAME))
     return "" if "::" in line.partition("[")[0] else line

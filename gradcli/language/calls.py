@@ -19,8 +19,6 @@ from gradcli.errors import (
     GradcliError,
     MissingValueError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     UnknownNameError,
     did_you_mean,
@@ -39,7 +37,8 @@ from gradcli.language.names import (
     Results,
     Thing,
 )
-from gradcli.language.scope import Builder, Range, Scope, run_body
+from gradcli.language.routines import run_body
+from gradcli.language.scope import Builder, Range, Scope
 from gradcli.language.tree import Attribute, Binary, Call, Definition, Frame, Name, Node
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import (
@@ -56,7 +55,7 @@ from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.text import Expansion, calls_in, expand_call
-from gradcli.texts import by_word, suggestion, words
+from gradcli.texts import Source, Span, by_word, suggestion, words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 

@@ -333,7 +333,7 @@ def as_whole(builder: Builder, node: Expr) -> Expr:
         and np.isfinite(float(node.payload))
     ):
         return builder.graph.constant(int(node.payload))
-    whole: Expr = builder.whole(node if builder.is_integral(node) else trunc(node))
+    whole: Expr = builder.whole(node if builder.scope.is_integral(node) else trunc(node))
     return whole
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import numpy as np
 
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
-from gradcli.inert import clip_text
 from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
@@ -31,7 +30,7 @@ from gradcli.query.specialized import (
     statements_of,
     with_deciding,
 )
-from gradcli.texts import ByName
+from gradcli.texts import ByName, clip_text
 from gradcli.texts import by_name as found_by_name
 
 if TYPE_CHECKING:

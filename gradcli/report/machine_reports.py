@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TextIO
 
-from gradcli.inert import clip_text, one_line, printable, sarif_message, uri, well_formed, xml_text
+from gradcli.inert import sarif_message, uri, well_formed, xml_text
 from gradcli.report.data import Data, encode, id_text
 from gradcli.report.describing import (
     Place,
@@ -42,6 +42,7 @@ from gradcli.report.outcomes import (
     digest_of,
 )
 from gradcli.report.rules import RULES, Rule, rule_of
+from gradcli.texts import clip_text, one_line, printable
 
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:

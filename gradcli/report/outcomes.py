@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from gradcli.errors import InternalError
-from gradcli.inert import printable
 from gradcli.report.data import canonical
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
+from gradcli.texts import printable
 
 STATUSES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = STATUSES

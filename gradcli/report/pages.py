@@ -10,14 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from gradcli.inert import (
-    inert_lines,
-    markdown_block,
-    markdown_code,
-    one_line,
-    printable,
-    workflow_command,
-)
+from gradcli.inert import markdown_block, markdown_code, workflow_command
 from gradcli.report.data import id_text
 from gradcli.report.describing import (
     Place,
@@ -30,6 +23,7 @@ from gradcli.report.describing import (
     remark,
 )
 from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.texts import inert_lines, one_line, printable
 
 _MOST_NOTES = 100  # most notes on right claims
 _MOST_UNREACHED = 10  # most unreached cases that are named

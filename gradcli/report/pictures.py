@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import OutputError
-from gradcli.inert import display_width, ends_of, one_line, xml_text
+from gradcli.inert import xml_text
 from gradcli.report.data import group_pairs
 from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.lines import short, size
+from gradcli.texts import display_width, ends_of, one_line
 
 FEW = 40  # up to this many nodes are all drawn
 MOST = 120  # most boxes in a drawing

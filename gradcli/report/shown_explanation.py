@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradcli.inert import display_width, html_text, pad, printable
+from gradcli.inert import html_text
 from gradcli.report.derivative_record import step_lines, steps_in_html, steps_in_latex
 from gradcli.report.explanation import (
     DIGITS,
@@ -23,6 +23,7 @@ from gradcli.report.explanation import (
 from gradcli.report.lines import Line, Part, Table, round_number, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.results import GradientRecord
+from gradcli.texts import display_width, pad, printable
 
 _MOST = 120  # most nodes that are listed one by one
 _MOST_NODES = 150  # most nodes of a graph that is drawn next to the text

@@ -14,17 +14,10 @@ from functools import cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from gradcli.cli.inputs import (
-    Inputs,
-    assignment,
-    box_of,
-    check_inputs,
-    is_stream,
-    limits_of,
-    options_of,
-    programs_of,
-)
-from gradcli.cli.request import CheckRequest
+from gradcli.cli.commands import CheckRequest
+from gradcli.cli.decide.running import Inputs, box_of, is_stream, options_of, programs_of
+from gradcli.cli.decide.subjects import check_inputs
+from gradcli.cli.request import assignment, limits_of
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.settings import Configuration, Settings, checking_options, verdicts

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import one_line, xml_text
+from gradcli.inert import xml_text
 from gradcli.report.data import encode, group_pairs, plain
 from gradcli.report.derivative_record import steps_in_html
 from gradcli.report.explanation import (
@@ -27,7 +27,7 @@ from gradcli.report.explanation import (
 from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
-from gradcli.texts import words
+from gradcli.texts import one_line, words
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
 
