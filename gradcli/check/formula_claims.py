@@ -63,12 +63,9 @@ def decide(
     """
     exact = not judge.wide and show_no_rounding(judge, given)
     found = [_decide(judge, claim, exact, conventions) for claim in given]
-    on_kinks = []
-    for claim, of in zip(found, given, strict=True):
-        if claim.verdict is Verdict.KINK and of.about == "derivative":
-            said = of.numbers if of.formula is None else judge.float_results(of.formula, [])[0]
-            on_kinks.append((claim, of, np.broadcast_to(said, judge.wrt[of.of].shape)))
-    hold_together(judge, on_kinks)
+    pairs = zip(found, given, strict=True)
+    kinks = [(c, of) for c, of in pairs if c.verdict is Verdict.KINK and of.about == "derivative"]
+    hold_together(judge, kinks)
     return found
 
 

@@ -463,7 +463,9 @@ class Judge:
         return [
             mask
             for mask in self.scope.masks
-            if indexed and mask.index < self.root.index and {*self.nodes} & {*definition_order(mask)}
+            if indexed
+            and mask.index < self.root.index
+            and {*self.nodes} & {*definition_order(mask)}
         ]
 
     def _source(self, m: Any, composed: Sequence[np.ndarray]) -> str:
@@ -638,7 +640,7 @@ class Judge:
                 part.reason = "a comparison in a mask turns here"
                 if on.any():
                     i = index_of(int(np.argmax(on)), x.shape)
-                    part.worst = Worst(i, *[float(chosen[i])] * 2)
+                    part.worst = Worst(i, float(chosen[i]), float(chosen[i]))
                     part.reason = f"{from_sides(left[i], right[i])}, at {np.sum(on)} of all entries"
             self.between[name] = on, np.minimum(left, right), np.maximum(left, right)
 

@@ -322,7 +322,7 @@ class Prober:
         return sides
 
     @cached_property
-    def _around(self) -> dict[tuple[Expr, int], list[Any]]:
+    def _around(self) -> dict[Place, Sequence[Any]]:
         """Return the derivatives by some entries where kinks and ties have come apart.
 
         If there are few entries, each takes each place in their order once upwards and once
@@ -331,7 +331,7 @@ class Prober:
 
         There are none where they would cost too much, or where the function jumps.
         """
-        m, budget, found = self.tape.m, self.asked.budget, dict[tuple[Expr, int], list[Any]]()
+        m, budget, found = self.tape.m, self.asked.budget, list[list[Any]]()
         few = sum(map(len, self.found.values())) <= _MOST_ORDERS
         moved = [(x, i) for x, on in self.found.items() for i in on if few or on[i].tie]
         n = len(moved)
@@ -339,22 +339,14 @@ class Prober:
         if n < 2 or not budget.allows(cost):
             return {}
         budget.spend(cost)
-        with _probing(m):
-            _, (value,) = self.at({})
-            step = m.mpf(10) ** STEPS[0] / n
-            for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (step, -step)):
-                places = {at: way * ((k + first) % n + 1) for k, at in enumerate(moved)}
-                slopes, (there,) = self.at(
-                    {
-                        x: [places.get((x, i), 0) * size for i, size in enumerate(sizes)]
-                        for x, sizes in self.sizes.items()
-                    }
-                )
-                if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)):
-                    return {}
-                for x, i in moved:
-                    found.setdefault((x, i), []).append(slopes[x][i])
-        return found if all(m.isfinite(v) for slopes in found.values() for v in slopes) else {}
+        _, value = self.beside(moved, [0] * n)
+        for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (m.one / n, -m.one / n)):
+            slopes, there = self.beside(moved, [way * ((k + first) % n + 1) for k in range(n)])
+            if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)):
+                return {}
+            found.append(slopes)
+        finite = all(m.isfinite(v) for slopes in found for v in slopes)
+        return dict(zip(moved, zip(*found, strict=True), strict=True)) if finite else {}
 
     def _along(
         self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None
@@ -362,7 +354,7 @@ class Prober:
         """Return some derivatives on both sides of the point in a direction."""
 
         def at(move: Any) -> tuple[Array, Array]:
-            slopes, value = self.at({x: move * direction})
+            slopes, value = self._at({x: move * direction})
             return slopes[x][wanted], value
 
         return both_sides(self.tape.m, at, self._weigh(self.value), event, size)
@@ -392,7 +384,7 @@ class Prober:
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
+    def _at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
         """Return the derivatives by the moved variables, and the value, at a moved point.
 
         Both are in the seed's weights.
@@ -410,20 +402,16 @@ class Prober:
         }
         return slopes, self._weigh(Algebra.map(plain, y))
 
-    def beside(self, places: Collection[Place], direction: np.ndarray) -> np.ndarray:
-        """Return the derivatives by some entries, beside the point in a direction.
-
-        Both are relative to the entries' sizes.
-        """
+    def beside(self, places: Collection[Place], direction: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the derivatives by some entries, and the value, beside the point in a direction."""
         m = self.tape.m
+        moves = {x: np.full(sizes.size, m.zero) for x, sizes in self.sizes.items()}
+        size = min(self.sizes[x][i] for x, i in places)
         with _probing(m):
-            step = m.mpf(10) ** STEPS[0]
-            moves = {x: np.full(self.sizes[x].size, m.zero) for x, _ in places}
-            for k, (x, i) in enumerate(places):
-                # Slightly beside the direction, which may itself lie on a kink.
-                moves[x][i] = step * self.sizes[x][i] * (m.mpf(direction[k]) + step * (1 + k * k))
-            slopes, _ = self.at(moves)
-            return np.array([float(slopes[x][i] * self.sizes[x][i]) for x, i in places])
+            for (x, i), step in zip(places, direction, strict=True):
+                moves[x][i] = m.mpf(10) ** STEPS[0] * size * step
+            slopes, (value,) = self._at(moves)
+        return [slopes[x][i] for x, i in places], value
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""
