@@ -610,6 +610,7 @@ class Judge:
         self._note_kinks(held, parts[1:])
         return self._decision(value, parts, held.entries)
 
+    @np.errstate(all="ignore")
     def _note_kinks(self, held: StandIns, parts: Sequence[VariableCheck]) -> None:
         """Make agreement a kink where gradients are others on both sides of the point.
 
@@ -621,7 +622,7 @@ class Judge:
         for leaf in reachable(self.nodes):
             if leaf.is_leaf and leaf.kind == "float":
                 size = np.abs(self.leaves[leaf]).astype(float)
-                step = _BESIDE * np.maximum(size, np.mean(size) or 1.0) * draw(1, 2, size.shape)
+                step = _BESIDE * np.maximum(size, _mean(size) or 1.0) * draw(1, 2, size.shape)
                 low[leaf], high[leaf] = low[leaf] - step, high[leaf] + step
         turned = set[Expr]()
         for mask in self._masks:
@@ -634,7 +635,7 @@ class Judge:
         ):
             left, right = (np.broadcast_to(side, x.shape) for side in both)
             jump, size = abs(right - left), np.maximum(abs(left), abs(right))
-            on = jump > _JUMP * np.maximum(size, np.mean(size))
+            on = jump > _JUMP * np.maximum(size, _mean(size))
             if part.verdict is Verdict.AGREE and (on.any() or x in turned):
                 part.verdict, part.worst = Verdict.KINK, None
                 part.reason = "a comparison in a mask turns here"
@@ -712,6 +713,11 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
         x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))
         for x, y in pairs
     )
+
+
+def _mean(array: np.ndarray) -> Any:
+    """Return the mean of the entries, 0 of none."""
+    return np.sum(array) / max(1, array.size)
 
 
 @cache
