@@ -276,8 +276,8 @@ def printable(text: str) -> str:
 
 def inert_lines(text: str) -> str:
     """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
-    whole = is_plain(text.replace("\n", ""))
-    seen = text if whole else "\n".join(map(printable, text.split("\n")))
+    lines = text.split("\n")
+    seen = text if all(map(is_plain, lines)) else "\n".join(map(printable, lines))
     return COMMAND.sub(disarm, seen) if "::" in seen or "##" in seen else seen
 
 
