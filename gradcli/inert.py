@@ -28,6 +28,7 @@ from gradcli.texts import (
     is_seen,
     one_line,
     printable,
+    printable_lines,
 )
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,19 +37,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # -- HTML
 
 
+_IN_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_IN_HTML = _IN_XML | str.maketrans({"'": "&#x27;", "$": "&#x24;"})
+
+
 def html_text(text: str) -> str:
     """Lines of text in HTML, also in quotes of an attribute."""
-    seen = "\n".join(map(printable, text.split("\n")))
-    for character, entity in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ('"', "&quot;"),
-        ("'", "&#x27;"),
-        ("$", "&#x24;"),
-    ):
-        seen = seen.replace(character, entity)
-    return seen
+    return printable_lines(text).translate(_IN_HTML)
 
 
 # -- JSON
@@ -156,15 +151,12 @@ def latex_comment(text: str) -> str:
     return "".join(f"% {line}\n" for line in inert_lines(text).split("\n"))
 
 
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-
-
 def xml_text(text: str) -> str:
     """Lines of text in an element; on one line, in an attribute.
 
     What XML cannot hold, not even by a name of its own, cannot be seen.
     """
-    return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
+    return printable_lines(text).translate(_IN_XML).replace("##", "#&#35;")
 
 
 # -- other programs

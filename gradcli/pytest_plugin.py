@@ -130,7 +130,13 @@ class CheckedFile(pytest.File):
     """File of cases.
 
     It is read when it is collected; the code for its items runs when they do.
+
+    cases  yields each case with its title, its marks, and what it says; equal ones are numbered.
+           It takes the name of the file from the current folder, as tests may go to other ones,
+           and raises GradcliError
     """
+
+    cases: Callable[[Options, str], Iterator[tuple[str, Case | ListedCase, Marks, Any]]]
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
@@ -163,17 +169,6 @@ class CheckedFile(pytest.File):
             if isinstance(error, UsageError):
                 self.session.stash.setdefault(_WRONG, {})[error.render()] = None
             raise self.CollectError(error.render()) from None
-
-    def cases(
-        self, options: Options, file: str
-    ) -> Iterator[tuple[str, Case | ListedCase, Marks, Any]]:
-        """Yield each case with its title, its marks, and what it says; equal ones are numbered.
-
-        Raises GradcliError.
-
-        file  what it is called from the current folder: tests may go to other ones
-        """
-        raise NotImplementedError
 
 
 class GradFile(CheckedFile):

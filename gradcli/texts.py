@@ -274,10 +274,13 @@ def printable(text: str) -> str:
     return "".join(c if is_seen(c) else " " if c == "\t" else in_python(c) for c in text)
 
 
+def printable_lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def inert_lines(text: str) -> str:
     """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
-    lines = text.split("\n")
-    seen = text if all(map(is_plain, lines)) else "\n".join(map(printable, lines))
+    seen = printable_lines(text)
     return COMMAND.sub(disarm, seen) if "::" in seen or "##" in seen else seen
 
 

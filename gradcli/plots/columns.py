@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -51,6 +52,7 @@ def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:
     return found
 
 
+@dataclass
 class Columns:
     """A query as a function of some names, with derivatives by some names; all of them numbers.
 
@@ -59,19 +61,17 @@ class Columns:
     work     scalar operations of a point, by count
     """
 
-    def __init__(
-        self,
-        scope: Scope,
-        root: Expr,
-        moving: Mapping[str, Expr | None],
-        wrt: Mapping[str, Expr | None],
-    ) -> None:
-        self.scope, self.root, self.moving, self.wrt = scope, root, moving, wrt
-        self.order = reachable([root])
+    scope: Scope
+    root: Expr
+    moving: Mapping[str, Expr | None]
+    wrt: Mapping[str, Expr | None]
+
+    def __post_init__(self) -> None:
+        self.order = reachable([self.root])
         self.leaves = list(
             dict.fromkeys(
                 leaf
-                for leaf in (*moving.values(), *wrt.values())
+                for leaf in (*self.moving.values(), *self.wrt.values())
                 if leaf is not None and leaf in self.order
             )
         )

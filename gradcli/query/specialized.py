@@ -272,7 +272,14 @@ Order = Sequence[tuple[int, str]]
 
 
 class Specialized:
-    """A program for values of given names, shapes and dtypes, and the plan that computes it."""
+    """A program for values of given names, shapes and dtypes, and the plan that computes it.
+
+    compile  makes the plan. Raises a `GradcliError` for a program that has no such derivatives
+    text     describes the program, and in their order the values that it takes and gives
+    """
+
+    compile: Callable[[], None]
+    text: Callable[[], str]
 
     def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any) -> None:
         """``seed`` is what of the seed a plan is made for."""
@@ -281,10 +288,6 @@ class Specialized:
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)
         self.compile()
-
-    def compile(self) -> None:
-        """Make the plan. Raises a `GradcliError` for a program that has no such derivatives."""
-        raise NotImplementedError
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Any, order: Order) -> Any:
         """Return the results of a call.
@@ -303,10 +306,6 @@ class Specialized:
         if self.settings.wrt is None:
             found.sort(key=lambda pair: places.get(pair[1], len(places)))
         return found
-
-    def text(self) -> str:
-        """Describe the program, and in their order the values that it takes and gives."""
-        raise NotImplementedError
 
 
 class ValueAndGradients(Specialized):

@@ -237,16 +237,12 @@ class GitHubReport(Report):
         super().add(outcome)
 
     def finding(self, outcome: Outcome) -> str:
-        place = place_of(outcome)
-        text = (
-            message(outcome)
-            if _can_be_linked(place)
-            else f"{location(outcome)}: {message(outcome)}"
-        )
+        link = _link(place_of(outcome))
+        text = message(outcome) if link else f"{location(outcome)}: {message(outcome)}"
         return workflow_command(
             "error",
             text,
-            **_properties(place),
+            **link,
             title=f"gradcli: {outcome.rule}{id_of(outcome.record)}",
         )
 
@@ -275,17 +271,12 @@ class GitHubReport(Report):
         return bool(text)
 
 
-def _can_be_linked(place: Place) -> bool:
-    """Return whether the file has a name that a log can hold.
+def _link(place: Place) -> dict[str, str | int]:
+    """Return the properties that link a place, if a log can hold its file's name.
 
-    Another file is named in the text.
+    GitHub takes columns only within one line.
     """
-    return place.path is not None and printable(place.path) == place.path
-
-
-def _properties(place: Place) -> dict[str, str | int]:
-    """GitHub takes columns only within one line."""
-    if place.path is None or not _can_be_linked(place):
+    if place.path is None or printable(place.path) != place.path:
         return {}
     found: dict[str, str | int] = {"file": place.path, "line": place.line}
     if place.end_line is not None and place.end_line != place.line:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -400,17 +401,21 @@ def svg(explanation: Explanation, *, embedded: bool = False) -> str:
     return _Picture(drawing(explanation), embedded).text()
 
 
+@dataclass
 class _Picture:
-    def __init__(self, drawn: Drawing, embedded: bool) -> None:
-        self.drawn, self.embedded = drawn, embedded
+    drawn: Drawing
+    embedded: bool
+
+    def __post_init__(self) -> None:
         self.laid: Layout = layout(
-            [box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges]
+            [box.key for box in self.drawn.boxes],
+            [(edge.begin, edge.end) for edge in self.drawn.edges],
         )
-        self.ids = {box.key: box.nodes[-1] for box in drawn.boxes}
-        self.widths = {box.key: _width(box) for box in drawn.boxes}
+        self.ids = {box.key: box.nodes[-1] for box in self.drawn.boxes}
+        self.widths = {box.key: _width(box) for box in self.drawn.boxes}
         self.column = max(self.widths.values(), default=0) + _ASIDE
         self.row = _HEIGHT + _BETWEEN
-        self.top = _MARGIN + (0 if embedded else _TITLE_ROOM)
+        self.top = _MARGIN + (0 if self.embedded else _TITLE_ROOM)
 
     def text(self) -> str:
         title = xml_text(self.drawn.title)

@@ -6,6 +6,7 @@ The sheet has the forward pass, the backward pass and the parts of each gradient
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gradcli.inert import html_text
@@ -59,12 +60,16 @@ class ShownExplanation(Explanation):
     _repr_html_ = to_html
 
 
+@dataclass
 class Sheet:
     """Lines that are shown of an explanation without an error."""
 
-    def __init__(self, explanation: Explanation, digits: int) -> None:
-        self.explanation, self.digits = explanation, digits
-        self.arrived, self.leaving = explanation.contributions_by_node(), explanation.leaving()
+    explanation: Explanation
+    digits: int
+
+    def __post_init__(self) -> None:
+        self.arrived = self.explanation.contributions_by_node()
+        self.leaving = self.explanation.leaving()
         self.rounded = False
 
     def lines(self) -> list[Line | Table]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
@@ -175,13 +174,18 @@ class Called(NamedTuple):
 Piece = Part | Batch | Called
 
 
-class Work(ABC):
+class Work:
     """The pieces that a check decides: files and expressions, and Python functions.
 
     names      of what is decided so far
     processes  that share it
     unchanged  files and functions that are left out, as nothing of them has changed
+    pieces     yields the work, cut for the number of processes, in order
+    outcomes   yields the outcomes of one piece of work
     """
+
+    pieces: Callable[[], Iterator[Piece]]
+    outcomes: Callable[[Piece], Iterator[Outcome]]
 
     def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
         self.request, self.inputs, self.limits = request, inputs, limits_of(request)
@@ -192,14 +196,6 @@ class Work(ABC):
         )
         self.budget = Budget(None if request.update else self.settings.budget)
         self.names, self.unchanged = UsedNames(), 0
-
-    @abstractmethod
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the work, cut for the number of processes, in order."""
-
-    @abstractmethod
-    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
-        """Yield the outcomes of one piece of work."""
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.

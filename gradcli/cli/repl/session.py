@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,12 +47,15 @@ class Entry(NamedTuple):
 Command = Callable[["Session", str], int | None]  # runs a line that begins with ":"
 
 
+@dataclass
 class Session:
     """A program, and the lines that it can be made of again."""
 
-    def __init__(self, command: Command, request: ReplRequest) -> None:
-        self.command, self.request = command, request
-        self.limits = limits_of(request)
+    command: Command
+    request: ReplRequest
+
+    def __post_init__(self) -> None:
+        self.limits = limits_of(self.request)
         self.entries: tuple[Entry, ...] = ()
         self.query: str | None = None  # the last query
         self.last: Entry | None = None  # the entry that binds "_" to it
