@@ -25,8 +25,16 @@ from gradcli.reference.algebra import NO_VALUE, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.tape import reference_at
-from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.records import Record
+from gradcli.report.verdicts import (
+    OF_HOLDING,
+    Asserted,
+    Check,
+    Claim,
+    VariableCheck,
+    Verdict,
+    Worst,
+)
 
 # -- The relations of an assert between computed floats, entry by entry ---------------------------
 
@@ -409,7 +417,7 @@ def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -
         from gradcli.reference.fields.identity import Decision, Question, decide
 
         given = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
-        left, right = rebuild([sides.left, sides.right], given, scope.graph)
+        left, right = rebuild([sides.left, sides.right], given)
         if decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME:
             signs[signs == _UNKNOWN] = 0
     return signs

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -298,8 +298,8 @@ class Graph:
 
     def _is_light(self, shape: Shape) -> bool:
         """Return whether an array is too small for any limit."""
-        most = min(LIGHT, self.limits.entries)
-        return len(shape) <= self.limits.dimensions and math.prod(filter(None, shape)) <= most
+        entries, limits = math.prod(filter(None, shape)), self.limits
+        return entries <= LIGHT and entries <= limits.entries and len(shape) <= limits.dimensions
 
     @staticmethod
     def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:
@@ -316,17 +316,7 @@ class Graph:
         return kinds.pop() if len(kinds) == 1 else FLOAT
 
 
-class Indexed(Protocol):
-    """A node that was made after its operands."""
-
-    @property
-    def operands(self) -> Sequence[Any]: ...
-    @property
-    def index(self) -> int: ...
-
-
-N = TypeVar("N", bound=Indexed)
-
+N = TypeVar("N", bound=Any)  # a node with operands, and an index above theirs
 
 _index = attrgetter("index")
 

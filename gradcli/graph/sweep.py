@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,23 +20,10 @@ from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
 from gradcli.ops.elementwise.logic import Pieces, where
 from gradcli.ops.reductions.sums import sum_to
-from gradcli.ops.spec import Carrier, Op
+from gradcli.ops.spec import Carrier
 from gradcli.ops.structure import detach, output
 
 _Array, _Double = np.ndarray, np.float64
-
-
-class Node(Protocol):
-    """Facts that the sweep needs of a node."""
-
-    @property
-    def op(self) -> Op | None: ...
-    @property
-    def operands(self) -> Sequence[Any]: ...
-    @property
-    def static(self) -> Mapping[str, Any]: ...
-    @property
-    def shape(self) -> Any: ...
 
 
 def itself(node: Any) -> Any:
@@ -243,8 +230,8 @@ def vjps_at(
     """
     try:
         with np.errstate(all="ignore"):
-            nodes = order or reachable([root])
-            return gradients(nodes, {root: seed}, wrt, values.__getitem__, decided)
+            order = order or reachable([root])
+            return gradients(order, {root: seed}, wrt, values.__getitem__, decided)
     except (ValueError, ArithmeticError) as error:
         raise EvaluationError(f"the gradient has no value: {error}") from None
 
