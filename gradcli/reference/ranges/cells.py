@@ -81,7 +81,7 @@ class Cell:
 
     known     its value, of a number
     partial   whether it may be undefined somewhere
-    analytic  whether it is analytic on a convex set if its parts are
+    analytic  whether it is analytic on a convex set, or a quotient, if its parts are
     """
 
     __array_ufunc__ = None
@@ -147,8 +147,14 @@ class Cell:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Return whether its zeros surely fill no space: it is analytic, and not 0 at a point."""
-        if not all(c.analytic for c in self.order):
+        """Return whether its zeros surely fill no space.
+
+        A quotient of functions that are analytic on one convex set is 0 on all of it or hardly
+        anywhere, and so it is not if it is nonzero at a point.
+        """
+        inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
+        divides = any(f.divides for b in inner for f in b.factors)
+        if divides or not all(c.analytic for c in self.order):
             return False
         x, events = self.cells.somewhere.value(self)
         return x is not None and not events and 0 not in x
@@ -164,10 +170,11 @@ class Cell:
         found: Interval | None = None
         if len(ranges) == len(values):
             found, events = self.join(at, ranges, events)
-        is_pole = found is None or not found.is_finite
+        is_pole, work = found is None or not found.is_finite, self.cells.work
         for form in self.forms:
             if (other := at.value(form).interval) is not None:
                 found = other if found is None else other & found
+        self.cells.work = work  # counts the cells that a function is made of
         if found is None or not found.is_finite:
             found = self.limit(at) or found
         if is_pole and found is not None and found.is_finite:
@@ -278,9 +285,10 @@ class Product(Cell):
     """Powers of cells."""
 
     def __init__(self, cells: Any, *factors: Factor) -> None:
-        self.analytic = not any(f.divides or f.root for f in factors)
-        super().__init__(cells, tuple(f.base for f in factors), not self.analytic)
+        is_partial = any(f.divides or f.root for f in factors)
+        super().__init__(cells, tuple(f.base for f in factors), is_partial)
         self.factors = factors
+        self.analytic = all(not f.root or f.base.is_linear for f in factors)
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         operands = [*zip(self.factors, ranges, strict=True)]

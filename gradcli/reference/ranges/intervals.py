@@ -182,6 +182,11 @@ class Box(tuple[Interval, ...]):
         return Box.at(x.roundest for x in self)
 
     @property
+    def corners(self) -> list[Box]:
+        """Return the point of all lower ends, and that of all upper ones."""
+        return [Box.at(x.low for x in self), Box.at(x.high for x in self)]
+
+    @property
     def floats(self) -> list[tuple[float, float]]:
         return [x.floats for x in self]
 

@@ -32,11 +32,12 @@ from gradcli.reference.ranges.intervals import EVERYTHING, KINDS, Box, Interval,
 from gradcli.reference.ranges.region import Ends, Region
 
 _HALVINGS = 60  # of each side of a box
+_HOPELESS = 40  # the same where the bound is infinite
 _POLISH, _POLISHED = 150, 2.0**-58  # boxes for ends that are those of the true range
 _PATIENCE = 1_000  # most boxes that are halved without improving the bound
 _ATTAINED = 1e-9  # relative: a bound this close to a value counts as attained
 _SMALL = 1e-6  # relative to the other end of a range: the scale by which an end at 0 is measured
-_WORK = 300_000  # most cells that are evaluated for one range
+_WORK = 240_000  # most cells that are evaluated for one range
 
 
 @dataclass(eq=False)
@@ -81,6 +82,8 @@ class Search:
         self.moving = [k for k in sorted(cell.leaves) if not box[k].is_point]
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self.look(box)
+        for corner in box.corners:
+            self._attain(corner)
 
     def worst(self, sign: int, whole: bool = False) -> Iterator[tuple[arb, Node]]:
         """Yield the bound in one direction with its box, again and again as boxes are halved.
@@ -107,10 +110,10 @@ class Search:
                 node.halves = [self.look(half, node) for half in node.box.halves(side)]
             new = node.halves
 
-    def is_spent(self, work: int, node: Node) -> bool:
+    def is_spent(self, work: int, node: Node, halvings: int = _HALVINGS) -> bool:
         """Tell whether no box is to be halved any more."""
-        finest = node.depth >= _HALVINGS * len(self.moving)
-        return finest or self.cells.work - self.begun > work
+        is_finest = node.depth >= halvings * len(self.moving)
+        return is_finest or self.cells.work - self.begun > work
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side | None:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
@@ -121,7 +124,8 @@ class Search:
             tight = self._is_tight(bound, sign, width / 2, 1e-12)
             polishing += tight
             done = polishing > most or self._is_tight(bound, sign, _POLISHED, 1e-3)
-            if done or stuck > _PATIENCE or self.is_spent(work, node):
+            halvings = _HALVINGS if bound.is_finite() else _HOPELESS
+            if done or stuck > _PATIENCE or self.is_spent(work, node, halvings):
                 point = self._attained(bound, sign, node.box)  # a value may show that it is tight
                 tight = self._is_tight(bound, sign, width / 2, 1e-12)
                 end = Interval(bound, bound).floats[sign > 0]
@@ -371,15 +375,15 @@ class Proof:
         """Prove that a cell is positive, or not negative, box by box.
 
         The box in which it may be least comes first. Points at which it is not positive refute it:
-        the middles of boxes, and a round number of the last one. ``defined``: a point without a
-        value leaves it open, and refutes nothing.
+        the middles of boxes, the corners of the whole box, and a round number of the last one.
+        ``defined``: a point without a value leaves it open, and refutes nothing.
         """
-        search = Search(cell, self.region.box)
+        search, points = Search(cell, self.region.box), self.region.box.corners
         for bottom, node in search.worst(-1, whole=True):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
             spent = search.is_spent(_WORK_OF_PROOF, node)
-            for point in (node.box.middle, node.box.roundest)[: 1 + spent]:
+            for point in [node.box.middle, *points, *[node.box.roundest] * spent]:
                 x, at = value_at(cell, point), [float(side.middle) for side in point]
                 refuted = not (defined or self.kinks)
                 if x is not None:
@@ -390,6 +394,7 @@ class Proof:
                 is_gap = defined and node.kinds & GAPS
                 reason = "it has no value there" if is_gap else None
                 return Outcome(None, None, node.box.floats, reason)
+            points = []
         return Outcome(True)
 
     def _reduce(self, cell: Cell) -> Cell:
