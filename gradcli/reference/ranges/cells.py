@@ -361,6 +361,16 @@ class Call(Cell):
         self.name, self.function = name, function
         self.analytic = name in ENTIRE or (name in MONOTONE and args[0].is_linear)
 
+    @cached_property
+    def forms(self) -> list[Cell]:
+        """Powers such as x**x as exp(x*log(x)), if x is nowhere below 0."""
+        if self.name != "pow" or not self.args[0].leaves & self.args[1].leaves:
+            return []
+        x, y = self.args
+        found = self.cells.whole.value(x).interval
+        log = self.cells.call("log", None, x)
+        return [self.cells.call("exp", None, y * log)] if found and found.low >= 0 else []
+
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
