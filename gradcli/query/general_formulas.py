@@ -265,6 +265,7 @@ def _sample(value: Any) -> Any:
     return value[index] if index else value
 
 
+@np.errstate(all="ignore")  # the largest floats overflow nearby
 def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> bool:
     """Tell whether a formula evaluates, as printed, to the engine's gradient at the trial point.
 
