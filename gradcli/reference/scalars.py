@@ -416,11 +416,8 @@ class Tracing(Algebra):
         for kink in kinks_of(op):
             # The larger of x and x has no kink: it would be one everywhere.
             somewhere = not (alike and kink.where(1, 1, **static))
-            if (
-                somewhere
-                and all(v is None or v == v for v in values)
-                and kink.where(*values, **static)
-            ):
+            known = somewhere and all(v is None or v == v for v in values)
+            if known and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in given):
             return number(self.m, op, static, *values)
