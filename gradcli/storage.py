@@ -72,7 +72,7 @@ def is_device(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: str | Path, data: bytes) -> None:
     """Replace what a file holds. Raises OutputError."""
     try:
         with Replacement(path) as new:

@@ -549,7 +549,7 @@ class Bounds(Domain[Bounded]):
         return Bounded(value[()], None, self.arithmetic)
 
     def constant(self, node: Expr) -> Bounded:
-        value = constant_value(node.payload, self.arithmetic.dtype, node.kind)
+        value = constant_value(node, self.arithmetic.dtype)
         value = value.astype(np.float64) if node.kind == "float" else value
         inexact = isinstance(node.payload, Constant)
         error = self.arithmetic.unit * np.abs(value) if inexact else None

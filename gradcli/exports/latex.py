@@ -36,8 +36,8 @@ class LatexFile:
         shared = _Shared(roots, subject.labels)
         table = interpret(reachable(roots), shared)
         texts = [table[root][0] for root in roots]
-        names = [name(parameter.name) for parameter in subject.parameters]
-        head = f"f\\left({', '.join(names)}\\right)" if names else "f"
+        names = map(name, subject.parameters)
+        head = f"f\\left({', '.join(names)}\\right)" if subject.parameters else "f"
         lines = [f"{sign} &= {text}" for sign, text in shared.lines]
         lines.append(f"{head} &= {texts[0]}")
         for by, text in zip(subject.gradients, texts[1:], strict=True):
@@ -51,7 +51,7 @@ class LatexFile:
             lines.append(f"\\frac{{\\partial {above}}}{{\\partial {name(by)}}} &= {text}")
         comment = [
             f"% {printable(line)}".rstrip()
-            for line in describe(subject, {p.name: p.name for p in subject.parameters})
+            for line in describe(subject, {own: own for own in subject.parameters})
         ]
         return "\n".join(
             [

@@ -187,7 +187,7 @@ class _Passing(Domain[Moved]):
         return Moved(value, value, self.arithmetic)
 
     def constant(self, node: Expr) -> Moved:
-        value = constant_value(node.payload, np.dtype(np.float64), node.kind)
+        value = constant_value(node, np.dtype(np.float64))
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
         unit = self.arithmetic.unit

@@ -367,8 +367,9 @@ def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
     return found
 
 
-def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:
-    """Return the NumPy value of a constant node's payload."""
-    if kind != FLOAT:
-        return np.asarray(value, np.bool_ if kind == BOOL else np.int64)[()]
+def constant_value(node: Expr, dtype: np.dtype[Any]) -> Any:
+    """Return a constant in NumPy; the dtype is that of floats."""
+    value = node.payload
+    if node.kind != FLOAT:
+        return np.asarray(value, np.bool_ if node.kind == BOOL else np.int64)[()]
     return np.asarray(float(value) if isinstance(value, (Constant, int)) else value, dtype)[()]

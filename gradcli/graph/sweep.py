@@ -358,8 +358,7 @@ def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
 def fill_like(node: Expr, value: float) -> Expr:
     """Return a number in the shape of a node."""
     constant = node.graph.constant(value)
-    found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
-    return found
+    return broadcast_to(constant, shape=node.shape) if node.shape else constant
 
 
 def zeros_like(node: Expr) -> Expr:

@@ -70,8 +70,7 @@ def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dty
     node = _as_dtype(
         builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype
     )
-    filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
-    return filled
+    return shapes.broadcast_to(node, shape=shape) if shape else node
 
 
 def _filler(name: str, value: float) -> Callable[..., Expr]:
@@ -317,8 +316,7 @@ def convert(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
 
 def as_boolean(node: Expr) -> Expr:
     """Return what is not 0."""
-    made: Expr = node if node.kind == BOOL else logic.not_equal(node, 0)
-    return made
+    return node if node.kind == BOOL else logic.not_equal(node, 0)
 
 
 def as_whole(builder: Builder, node: Expr) -> Expr:
@@ -364,8 +362,7 @@ def _number(builder: Builder, node: Expr) -> Expr:
     """Booleans or whole numbers as floats."""
     if node.is_constant and not isinstance(node.payload, np.ndarray):
         return builder.graph.constant(int(node.payload))
-    made: Expr = builder.graph.apply(to_float, (node,))
-    return made
+    return builder.graph.apply(to_float, (node,))
 
 
 def like(builder: Builder, x: Any, other: Any) -> Any:

@@ -388,8 +388,7 @@ def _single(builder: Builder, x: Any, name: str) -> Expr:
             f"{name}() takes one number, not an array of shape {node.shape}",
             help=f"write x.astype({name})",
         )
-    single: Expr = reshape(node, shape=()) if node.shape else node
-    return single
+    return reshape(node, shape=()) if node.shape else node
 
 
 def float_(builder: Builder, x: Any = 0) -> Any:

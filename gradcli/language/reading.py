@@ -6,7 +6,7 @@ they were written for.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,24 +101,20 @@ def words_of(statement: Statement) -> set[str]:
     return found.difference(own)
 
 
-def mentioned_names(
-    expressions: Iterable[Expression],
-    functions: Mapping[str, Definition],
-    values: Container[str] = (),
-) -> list[str]:
-    """Return the names that expressions depend on, without functions and libraries.
+def mentioned_names(statement: Statement, scope: Scope) -> list[str]:
+    """Return the names that a statement's expressions depend on, without functions and libraries.
 
-    The omitted names are those of the catalogue's functions and of libraries. ``values`` are names
-    that have values: even before a bracket, they are factors.
+    The omitted names are those of the catalogue's functions and of libraries. Names that have
+    values are factors even before a bracket.
     """
     found: dict[str, None] = {}
     seen: set[str] = set()
-    pending = [(expression, frozenset[str]()) for expression in expressions]
+    pending = [(expression, frozenset[str]()) for expression in expressions_of(statement)]
     for expression, own in pending:  # grows during the loop
-        for name in _direct(expression, functions, values):
+        for name in _direct(expression, scope.functions, scope.names):
             if name in own:
                 continue
-            function = functions.get(name)
+            function = scope.functions.get(name)
             if function is None:
                 found[name] = None
             elif name not in seen:

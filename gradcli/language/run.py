@@ -28,7 +28,7 @@ from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
 from gradcli.language.python_hints import is_head, names_changed, pieces
-from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
+from gradcli.language.reading import mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import (
     NO_RANGES,
     Bound,
@@ -93,7 +93,7 @@ class Bindings:
         scope = self.scope
         if name in scope.names:
             scope.lost[name] = scope.names.pop(name)
-        scope.failed[name] = line = statement.source.position(statement.span.start)[0]
+        scope.failed[name] = line = statement.place[0]
         if error is not None and error.follows is not None:
             scope.causes[line] = error.follows
 
@@ -151,7 +151,7 @@ class Bindings:
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
-        names = mentioned_names([statement.expression], scope.functions, scope.names)
+        names = mentioned_names(statement, scope)
         if name in names:
             return True
         leaf = scope.leaves.get(name)
@@ -183,7 +183,7 @@ class Bindings:
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
         scope = self.scope
-        names = mentioned_names(expressions_of(statement), scope.functions, scope.names)
+        names = mentioned_names(statement, scope)
         own = [b for b in statement.bindings if b.name in names or self._is_made_of_itself(b)]
         for binding, value in zip(statement.bindings, self._values(statement), strict=True):
             made_of_itself = binding in own and binding.name in scope.names

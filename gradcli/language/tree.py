@@ -229,6 +229,11 @@ class Statement(Fixed):
     def text(self) -> str:
         return self.source.text[self.span.start : self.span.end]
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column at which it begins."""
+        return self.source.position(self.span.start)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.text!r})"
 

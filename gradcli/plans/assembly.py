@@ -29,8 +29,7 @@ Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 def compile_source(source: Source) -> Compiled:
     """Compile the text to a function."""
-    function: Compiled = np.errstate(all="ignore")(source.compile("program"))
-    return function
+    return np.errstate(all="ignore")(source.compile("program"))
 
 
 def deliver(value: Any, out: Any) -> Any:

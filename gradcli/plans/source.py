@@ -208,7 +208,7 @@ class Source:
         """Return the name of a node's value as an operand of NumPy."""
         name = self.names.get(node)
         if name is None:  # a constant: NumPy is faster with arrays without axes than with floats
-            value = constant_value(node.payload, numpy_dtype(node.kind, self.precision), node.kind)
+            value = constant_value(node, numpy_dtype(node.kind, self.precision))
             name = self.names[node] = self.constant(np.asarray(value))
         return name
 

@@ -320,7 +320,7 @@ class RecordLines:
         path: str,
         options: Options,
         first: int = 1,
-    ) -> Iterator[Any]:
+    ) -> Iterator[Record]:
         """Yield the results of a file's lines, from the ``first`` on."""
         for number, line in enumerate(lines, first):
             if line.strip():
@@ -333,7 +333,7 @@ class RecordLines:
         number: int,
         options: Options,
         unreached: str | None = None,
-    ) -> Any:
+    ) -> Record:
         """Return the result of one record.
 
         If no time is left for a record, its result is its own content, with the reason why it was

@@ -241,7 +241,7 @@ def fill_statement(program: Program, lowered: Lowered, record: Record, options: 
 
 def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: Any) -> Kind:
     """Return an answer to a statement, of which nothing is known yet but where it stands."""
-    line, column = statement.source.position(statement.span.start)
+    line, column = statement.place
     return kind(statement.text, id, statement.source.name, line, column, **known)
 
 

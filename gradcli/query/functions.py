@@ -157,8 +157,7 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
     """Return the shape that is given, or that of a value."""
     empty = placeholder(name, spec, dtype)
-    found: tuple[int, ...] = (given.value_of(name, spec) if empty is None else empty).shape
-    return found
+    return (given.value_of(name, spec) if empty is None else empty).shape
 
 
 Key = tuple[Any, ...]

@@ -339,7 +339,7 @@ def best(raw: Expr, graph: Graph) -> Expr:
 
     Otherwise return the form that few rules find.
     """
-    if tree_size(reachable([raw])) <= _LARGEST_SEARCH:
+    if tree_size(raw) <= _LARGEST_SEARCH:
         with suppress(RecursionError):  # the search recurses into nested brackets
             return textbook(raw, effort="thorough")
     return plain(raw, graph)
@@ -421,7 +421,7 @@ class General:
         }
 
     def _simplest(self, raw: Expr) -> Expr:
-        if tree_size(reachable([raw])) > _LARGEST_TREE:
+        if tree_size(raw) > _LARGEST_TREE:
             return raw  # too long to be printed in any form
         for way in WAYS:
             simple = way(raw, self.graph)

@@ -151,7 +151,7 @@ class UsedNames:
             # Part of an unpacking, bound with the others whether it is wanted or not.
             shared = isinstance(binding, Binding) and binding.part is not None
             if binding.name not in self.bound and not shared:
-                line, _ = binding.source.position(binding.span.start)
+                line, _ = binding.place
                 file = binding.source.name
                 self.bound[binding.name] = f" (bound on line {line}{f' of {file}' if file else ''})"
 
@@ -550,5 +550,5 @@ def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, 
 
 
 def _place_of(binding: Statement) -> str:
-    line, column = binding.source.position(binding.span.start)
+    line, column = binding.place
     return f"on line {line}, column {column}"

@@ -119,7 +119,7 @@ def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandI
         return made
     if isinstance(op.extended, Reduced) and _has_form(op):
         (x,) = operands
-        return op.extended.slopes(x, axes_of(node.static["axis"], x.ndim), node.static)
+        return op.extended.slopes(x, axes_of(node.static["axis"], x.shape), node.static)
     return _open_body(node, op, operands, held)
 
 
@@ -368,7 +368,7 @@ class LongDoubles(Domain[Any]):
             with mpmath.workdps(40):
                 digits = mpmath.nstr(node.payload.reference(mpmath.mp), 30)
             return self.held.dtype(LONG_DOUBLE(digits))
-        value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
+        value = np.asarray(constant_value(node, self.dtype))
         return value.astype(self.held.dtype) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:

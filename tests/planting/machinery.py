@@ -218,10 +218,10 @@ def _slice(change: Callable[[list[Any]], list[Any]]) -> Wrap:
 
 def _axes(change: Callable[[int], int]) -> Wrap:
     def wrap(axes_of: Any) -> Any:
-        def wrong(axis: Any, ndim: int) -> Any:
+        def wrong(axis: Any, shape: Any) -> Any:
             if isinstance(axis, (tuple, list)):
-                return axes_of(type(axis)(map(change, axis)), ndim)
-            return axes_of(axis if axis is None else change(axis), ndim)
+                return axes_of(type(axis)(map(change, axis)), shape)
+            return axes_of(axis if axis is None else change(axis), shape)
 
         return wrong
 

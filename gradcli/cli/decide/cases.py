@@ -395,10 +395,9 @@ class Cases(Work):
 
         If the record was not reached, return what it says of itself.
         """
-        record: Record = self.record_lines.result(
+        return self.record_lines.result(
             line, path, number, self.file_options.of(path), unreached=unreached
         )
-        return record
 
     def _records(self, piece: Part | Batch, options: Options) -> Iterator[Record]:
         if isinstance(piece, Batch):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from gradcli.cli.decide.running import Run
 from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.request import ExportRequest
@@ -47,4 +45,4 @@ class Functions:
         if self.out is None:
             put(text)
         else:
-            write_whole(Path(self.out), text.encode("utf-8"))
+            write_whole(self.out, text.encode("utf-8"))

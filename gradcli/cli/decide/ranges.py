@@ -162,7 +162,7 @@ def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -
 
         is_page = suffix == "html"
         found = page(records, *size).encode() if is_page else picture(records, suffix, *size)
-    write_whole(Path(out), found)
+    write_whole(out, found)
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:

@@ -120,8 +120,7 @@ def _run(words: list[str], **how: Any) -> int:
     from gradcli.cli.main import app, command_of
 
     command: Any = command_of(lambda **framework: app(words, **framework))
-    code: int = command if isinstance(command, int) else command(**how)
-    return code
+    return command if isinstance(command, int) else command(**how)
 
 
 def split(name: str, text: str) -> list[str]:

@@ -48,7 +48,7 @@ def _update(path: str, result: Result) -> tuple[int, int]:
             f"'{path}' has changed in the meantime: nothing is recorded", help="record again"
         )
     if changed:
-        write_whole(Path(path), (mark + "\n".join(new)).encode("utf-8", "surrogateescape"))
+        write_whole(path, (mark + "\n".join(new)).encode("utf-8", "surrogateescape"))
     return changed, sum(bool(line.strip()) for line in old)
 
 
