@@ -132,6 +132,8 @@ class Dialect:
             return
         known = len(self.seen.prefixes)
         self.seen.add(source, bound)
+        if len(self.seen.prefixes) == known:
+            return
         new = [*self.seen.prefixes][known:]
         for dialect, guess in product(new, self._guesses.values()):
             if differs(guess.call, frozenset((guess.dialect, dialect))):

@@ -45,7 +45,15 @@ from gradcli.language.statements import (
     tokens_of,
     without_bad_help,
 )
-from gradcli.language.tokens import SYMBOL, has_sign, logical_lines, refuse_measured, sign_in
+from gradcli.language.tokens import (
+    PYTHON_WORDS,
+    RESERVED,
+    SYMBOL,
+    has_sign,
+    logical_lines,
+    refuse_measured,
+    sign_in,
+)
 from gradcli.language.tree import (
     Asked,
     Assertion,
@@ -366,6 +374,24 @@ def statements(
 
 
 _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
+# A line that binds a name to a number and does nothing else: its numbers are finite, and its whole ones
+# are exact.
+_TO_NUMBER = re.compile(
+    r"[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(-?\d{1,15})|(-?(?:\d{1,15}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d\d?)?))[ \t]*\r?\n?\Z",
+    re.ASCII,
+)
+
+
+class BoundNumber(Binding):
+    """Binding of a name to a number, whose text is parsed when somebody asks for more."""
+
+    def __init__(self, source: Source, name: str) -> None:
+        self.__dict__.update(source=source, name=name)
+
+    def __getattr__(self, part: str) -> Any:
+        (statement,) = parse_statements(self.source, len(self.source.text))
+        self.__dict__.update(vars(statement))
+        return getattr(statement, part)
 
 
 class Sides(NamedTuple):
@@ -442,6 +468,37 @@ class Program:
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
         self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
+
+    def bind_numbers(self, sources: Iterable[Source]) -> Iterator[Source]:
+        """Bind names to numbers where lines do nothing else, and yield the other lines.
+
+        Names are bound as `execute` does it, which alone has words for what is refused.
+        """
+        scope, longest = self.scope, self.scope.limits.length
+        binding = False  # whether the last line was one of these
+        for source in sources:
+            found = _TO_NUMBER.match(source.text)
+            if (
+                found is None
+                or (name := found[1]) in scope.outside
+                or name in RESERVED
+                or name in PYTHON_WORDS
+                or len(source.text) > longest
+                or type(source) is not Source
+                or scope.dialect.conflict is not None
+                or scope.graph.room < 2
+            ):
+                if binding:
+                    self._kept, binding = scope.mark(), False
+                yield source
+                continue
+            if not binding:
+                scope.forget_since(self._kept)
+                binding = True
+            value = float(found[3]) if found[2] is None else int(found[2])
+            scope.graph.constant(value)
+            scope.imported.pop(name, None)
+            scope.bindings[scope.bind_value(name, value)] = BoundNumber(source, name)
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate.

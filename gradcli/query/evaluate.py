@@ -195,7 +195,8 @@ def records(
     """
     program = script.opened
     scope = program.scope
-    for source in script.sources():
+    sources = script.sources()
+    for source in sources if cache is None else program.bind_numbers(sources):
         record = None
         if cache is not None and not scope.deviations:
             record = cache.in_scope(scope, source, options)

@@ -146,11 +146,12 @@ class UsedNames:
     def add(self, scope: Scope) -> None:
         """Add the names of a program that has ended."""
         self.mentioned |= scope.mentioned
-        self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
+        self.had.update(scope.names, scope.leaves, scope.failed)
         for binding in scope.bindings.values():
+            if binding.name in self.mentioned or binding.name in self.bound:
+                continue
             # Part of an unpacking, bound with the others whether it is wanted or not.
-            shared = isinstance(binding, Binding) and binding.part is not None
-            if binding.name not in self.bound and not shared:
+            if not (isinstance(binding, Binding) and binding.part is not None):
                 line, _ = binding.place
                 file = binding.source.name
                 self.bound[binding.name] = f" (bound on line {line}{f' of {file}' if file else ''})"
