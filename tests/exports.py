@@ -18,15 +18,13 @@ import numpy as np
 from gradcli.errors import GradcliError, UnsupportedInTargetError
 from gradcli.exports.python import target_of
 from gradcli.exports.subject import Subject
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Graph, reachable
-from gradcli.graph.sweep import ones_like, vjp
+from gradcli.graph.sweep import gradients, ones_like, vjp
 from gradcli.ops import registry
 from gradcli.options import Options
-from gradcli.query.evaluate import Script
 from gradcli.query.exporting import subjects
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, Script
 from gradcli.texts import text_lines
 
 TARGETS = ("numpy", "torch", "jax", "c", "javascript", "sympy")

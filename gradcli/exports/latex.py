@@ -14,10 +14,10 @@ from gradcli.formulas.printing import Latex
 from gradcli.formulas.textbook import simplify
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.inert import printable
 from gradcli.notation import name
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
+from gradcli.texts import printable
 
 _LONGEST = 240  # characters beyond which a formula gets a name of its own
 _SHORT = 40  # the same for a formula that is used more than once

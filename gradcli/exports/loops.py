@@ -41,11 +41,10 @@ from gradcli.exports.subject import (
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
-from gradcli.inert import printable
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.plans.index_form import Axis, Item, Reader, fold_of
-from gradcli.texts import words
+from gradcli.texts import printable, words
 
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")

@@ -21,12 +21,11 @@ from gradcli.errors import one_of
 from gradcli.exports.subject import Names, Subject, describe, writable
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.inert import printable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
 from gradcli.ops.writing import OfSciPy
-from gradcli.texts import words
+from gradcli.texts import printable, words
 
 # -- A graph as statements of a language of expressions: text as one more domain in which a graph
 # is interpreted.

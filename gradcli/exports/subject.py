@@ -16,11 +16,11 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.graph.interpret import Domain, Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.inert import clip_text
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
+from gradcli.texts import clip_text
 
 _FAR = 1100.0  # powers overflow at this exponent, even those of 2
 

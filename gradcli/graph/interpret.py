@@ -10,7 +10,6 @@ errors' bounds, multi-precision numbers, sympy's expressions, text.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -36,11 +35,17 @@ Values = dict[Expr, Any]
 V = TypeVar("V")
 
 
-class Domain(ABC, Generic[V]):
+class Domain(Generic[V]):
     """One reading of graphs.
 
     An operation of several results is, in any domain, something that `part` takes apart.
+
+    constant   gives a number or an array that stands in the text
+    operation  gives an operation on operands that are known; None stands for one that was left out
     """
+
+    constant: Callable[[Expr], V]
+    operation: Callable[[Expr, Op, list[Any]], V]
 
     def leaf(self, node: Expr) -> V:
         """Return what takes its value from outside.
@@ -48,17 +53,6 @@ class Domain(ABC, Generic[V]):
         Not asked for leaves that the table has from the start, which may be all.
         """
         raise LookupError(f"no value for {node.payload}")
-
-    @abstractmethod
-    def constant(self, node: Expr) -> V:
-        """Return a number or an array that stands in the text."""
-
-    @abstractmethod
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> V:
-        """Return an operation on operands that are known.
-
-        None stands for an operand that was left out.
-        """
 
     def part(self, node: Expr, whole: Sequence[V], place: int) -> V:
         """One result of an operation that has several."""

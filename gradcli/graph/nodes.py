@@ -287,16 +287,19 @@ class Graph:
 
     def _hold(self, op: Op, shape: Any, operands: list[Any]) -> None:
         """Hold a node that is about to be made to the limits."""
-        entries = (
-            self.limits.check_shape(shape)
-            if op.outputs == 1
-            else max(map(self.limits.check_shape, shape))
+        made = (shape,) if op.outputs == 1 else shape
+        is_heavy = (
+            not all(map(self._is_light, made)) and max(map(self.limits.check_shape, made)) > LIGHT
         )
         # May take more memory or time than the sizes of its arrays suggest.
         if op.core_dims is not None:
-            self.is_heavy |= hold(self.limits, op, shape, operands)
-        elif entries > LIGHT:
-            self.is_heavy = True
+            is_heavy = hold(self.limits, op, shape, operands)
+        self.is_heavy |= is_heavy
+
+    def _is_light(self, shape: Shape) -> bool:
+        """Return whether an array is too small for any limit."""
+        most = min(LIGHT, self.limits.entries)
+        return len(shape) <= self.limits.dimensions and math.prod(filter(None, shape)) <= most
 
     @staticmethod
     def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:

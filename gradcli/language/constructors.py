@@ -31,6 +31,7 @@ from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.registry import record_named
+from gradcli.ops.spec import as_tuple
 from gradcli.ops.structure import to_float
 from gradcli.texts import read_float, words
 
@@ -90,7 +91,7 @@ def _filler(name: str, value: float) -> Callable[..., Expr]:
             and dtype_of(shape[-1]) is not None
         ):
             shape, dtype = shape[:-1], shape[-1]  # np.zeros(3, float)
-        extents = shape if isinstance(shape, tuple) else (shape,)
+        extents = as_tuple(shape)
         return _spread(builder, name, value, shape_of(builder, *extents), dtype)
 
     return make
@@ -236,7 +237,7 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
     """
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
-        drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
+        drawn = shape_of(builder, *as_tuple(shape))
         builder.graph.limits.check_array(drawn)
         source = builder.scope.seeded.get(library, builder.scope.random)
         if isinstance(source, Generator):
@@ -332,7 +333,7 @@ def as_whole(builder: Builder, node: Expr) -> Expr:
         and np.isfinite(float(node.payload))
     ):
         return builder.graph.constant(int(node.payload))
-    whole: Expr = builder.whole(node if builder.is_integral(node) else trunc(node))
+    whole: Expr = builder.whole(node if builder.scope.is_integral(node) else trunc(node))
     return whole
 
 

@@ -30,7 +30,8 @@ from gradcli.language.constructors import (
     whole_numbers,
 )
 from gradcli.language.names import DERIVATIVES, Function, Results, Thing, dtype_of
-from gradcli.language.scope import Builder, Range, routines
+from gradcli.language.routines import routines
+from gradcli.language.scope import Builder, Range
 from gradcli.namespace import compositions
 from gradcli.ops import registry
 from gradcli.ops.arrays.joining_and_splitting import concatenate

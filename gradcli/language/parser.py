@@ -47,7 +47,7 @@ from functools import cached_property
 from threading import Lock
 from typing import NamedTuple, NoReturn, TypeVar
 
-from gradcli.errors import AmbiguousError, Label, LimitError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, Label, LimitError, ParseError
 from gradcli.language.names import DERIVATIVES
 from gradcli.language.tokens import (
     END,
@@ -95,7 +95,7 @@ from gradcli.ops.text import (
     PRODUCT,
     TERM,
 )
-from gradcli.texts import by_word, read_float, words
+from gradcli.texts import Source, Span, by_word, read_float, words
 
 LEVELS = 5_000  # most levels of nesting: brackets, and functions without brackets
 _SHALLOW = 8  # levels for which Python's usual recursion limit is enough

@@ -17,14 +17,11 @@ from gradcli.errors import (
     GradcliError,
     InputError,
     ParseError,
-    Source,
-    Span,
     TypeMismatchError,
     as_gradcli_error,
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
-from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
 from gradcli.language.python_hints import is_head, names_changed, pieces
@@ -49,6 +46,7 @@ from gradcli.language.tokens import (
     PYTHON_WORDS,
     RESERVED,
     SYMBOL,
+    Ahead,
     has_sign,
     logical_lines,
     refuse_measured,
@@ -75,7 +73,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
-from gradcli.texts import normalize
+from gradcli.texts import Source, Span, normalize
 
 # -- What statements bind names to: values, objects, several results at once, data; and names that
 # an error leaves without a value.
@@ -450,9 +448,10 @@ class Program:
                 for source in sources(ahead.rest(), name, limits):
                     yield Source(source.text, name, source.first_line + ahead.count)
 
-            scope.dialect.foresee(rest, costly=name is not None)
+            scope.dialect.to_come, scope.dialect.costly = rest, name is not None
         for source in sources(lines, name, limits):
-            scope.dialect.note(source, scope.names)
+            if any(sign in source.text for sign in (".", "#", "import")):
+                scope.dialect.note(source, scope.names)
             yield source
 
     def statements(
@@ -467,7 +466,7 @@ class Program:
 
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
-        self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
+        self.scope.dialect.to_come = lambda: sources(lines, None, self.scope.limits)
 
     def bind_numbers(self, sources: Iterable[Source]) -> Iterator[Source]:
         """Bind names to numbers where lines do nothing else, and yield the other lines.
@@ -536,7 +535,7 @@ class Program:
         They and their graph refer to each other, and the collector takes long to find that out.
         """
         self.scope.forget_since(self._begun)
-        self.scope.dialect.end()
+        self.scope.dialect.to_come = None  # what would give them refers to the program
 
     def _run(self, statement: Statement) -> Lowered | None:
         match statement:

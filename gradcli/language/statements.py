@@ -17,8 +17,6 @@ from gradcli.errors import (
     LimitError,
     ParseError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     as_gradcli_error,
 )
@@ -27,7 +25,6 @@ from gradcli.language.calls import is_function
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parse_tokens
 from gradcli.language.python_hints import (
-    Part,
     effect,
     explain_error,
     import_line,
@@ -35,7 +32,6 @@ from gradcli.language.python_hints import (
     refuse_block,
     refuse_first_word,
     refuse_method,
-    statements_between,
     values_to_print,
 )
 from gradcli.language.reading import expressions_of
@@ -51,6 +47,7 @@ from gradcli.language.tokens import (
     STRING,
     SUPERSCRIPT,
     SYMBOL,
+    Part,
     Token,
     end_of,
     has_sign,
@@ -58,6 +55,7 @@ from gradcli.language.tokens import (
     refuse_measured,
     refuse_sign,
     sign_in,
+    statements_between,
     superscript_value,
     tokenize,
 )
@@ -79,7 +77,24 @@ from gradcli.language.tree import (
 )
 from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
-from gradcli.texts import words
+from gradcli.texts import Source, Span, words
+
+
+def value_in(
+    part: Part, place: int, values: frozenset[str] = frozenset(), end: int | None = None
+) -> Expression:
+    """All of a statement from a place on, or up to another one, as an expression."""
+    at = part.start + place
+    stop = part.stop if end is None else part.start + end
+    if "±" in part.source.text:
+        refuse_sign(part.source, part.tokens[at:stop])
+    return parse_tokens(part.source, part.tokens, at, stop, values)
+
+
+def bind(part: Part, name: Token, expression: Expression, /, **more: Any) -> Binding:
+    """Return the binding of a name by a statement."""
+    return Binding(part.source, part.span, name.text, name.span, expression, **more)
+
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``
 #
@@ -117,8 +132,8 @@ def several(part: Part) -> Several:
     if not commas:
         if begin >= stop:
             part.fail("expected a value after '='", part.token(equals).span)
-        whole = part.expression(begin, end=stop)
-        bindings = [part.bind(name, whole, part=place) for place, name in enumerate(targets)]
+        whole = value_in(part, begin, end=stop)
+        bindings = [bind(part, name, whole, part=place) for place, name in enumerate(targets)]
         return Several(part.source, part.span, bindings, shared=True)
     names, values = len(targets), len(commas) + 1
     if names != values:
@@ -129,7 +144,7 @@ def several(part: Part) -> Several:
         )
     bindings = []
     for target, end in zip(targets, [*commas, stop], strict=True):
-        bindings.append(part.bind(target, part.expression(begin, end=end)))
+        bindings.append(bind(part, target, value_in(part, begin, end=end)))
         begin = end + 1
     return Several(part.source, part.span, bindings, shared=False)
 
@@ -421,7 +436,7 @@ def query(part: Part) -> Query:
 
 def plain(part: Part, values: frozenset[str]) -> Expression:
     """Parse an expression and nothing else."""
-    return part.expression(0, values)
+    return value_in(part, 0, values)
 
 
 def derivative_or_expression(part: Part, values: frozenset[str]) -> Expression:
@@ -470,10 +485,10 @@ def binding(part: Part, place: int = 0, equals: int = 0) -> Binding:
         sign = sign_in(part.tokens, part.start + begin, part.stop)
     if sign is None:
         refuse_measured(part.source, part.tokens, part.start + begin, part.stop)
-        return part.bind(name, part.expression(begin), const=const)
-    value = part.expression(begin, end=sign[0] - part.start)
+        return bind(part, name, value_in(part, begin), const=const)
+    value = value_in(part, begin, end=sign[0] - part.start)
     deviation, percent = _deviation(part, sign[1] - part.start)
-    return part.bind(name, value, deviation=deviation, percent=percent)
+    return bind(part, name, value, deviation=deviation, percent=percent)
 
 
 def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
@@ -483,7 +498,7 @@ def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
     """
     count = part.stop - part.start
     percent = place + 1 < count and part.token(count - 1).text == "%"
-    return part.expression(place, end=count - percent), percent
+    return value_in(part, place, end=count - percent), percent
 
 
 def augmented_assignment(part: Part) -> Binding:
@@ -491,13 +506,13 @@ def augmented_assignment(part: Part) -> Binding:
 
     augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression
     """
-    return part.bind(part.token(0), _augmented_value(part, frozenset()))
+    return bind(part, part.token(0), _augmented_value(part, frozenset()))
 
 
 def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
     """``name + (expression)`` of ``name += expression``."""
     name, sign = part.token(0), part.token(1)
-    change = part.expression(2, values)
+    change = value_in(part, 2, values)
     before = Name(name.text, name.start, name.start + len(name.text))
     made = change.extend(before, Binary(sign.text.removesuffix("="), before, change.root))
     made.span, made.read = part.span, _augmented_value
@@ -524,7 +539,7 @@ def definition(part: Part) -> Definition | None:
     name, parameters = part.token(found[1] is not None), (found[2] or found[3]).split(" , ")
     if len(set(parameters)) < len(parameters):
         part.fail("a parameter is named twice", name.span)
-    body = part.expression(found[0].count(" "))
+    body = value_in(part, found[0].count(" "))
     return Definition(part.source, part.span, name.text, name.span, parameters, body)
 
 
@@ -580,7 +595,7 @@ class _Claims:
                 help = f"write assert {part.text(1, at)}  # {message.text[1:-1]}"
                 self._fail("an assert takes no message", part.token(at).span, help)
         relations: list[Relation] = []
-        pending = [part.expression(1, end=self.within).root]
+        pending = [value_in(part, 1, end=self.within).root]
         while pending:
             node = pending.pop()
             if isinstance(node, Binary) and node.operator == "and":
@@ -593,7 +608,7 @@ class _Claims:
         """Parse ``relation = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum``."""
         if not isinstance(node, Binary) or BINDING.get(node.operator) != COMPARISON:
             self._refuse_value(node)
-        left, right = (self.part.cut(side.span).expression(0) for side in (node.left, node.right))
+        left, right = (value_in(self.part.cut(side.span), 0) for side in (node.left, node.right))
         return Relation(left, node.operator, right, Span(node.left.start, node.right.end))
 
     def _tolerance(self) -> Expression | None:
@@ -632,7 +647,7 @@ class _Claims:
             ):
                 message = "a range is a name of its own and two ends"
                 part.fail(message, span, _RANGE)
-            ends = part.expression(at + 2, end=dots[0]), part.expression(dots[0] + 1, end=end)
+            ends = value_in(part, at + 2, end=dots[0]), value_in(part, dots[0] + 1, end=end)
             found[name.text] = Quantified(name.text, *ends, span)
         return tuple(found.values())
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from copy import copy
 from typing import Any, NamedTuple
 
-from gradcli.errors import AmbiguousError, GradcliError, Source, Span, TypeMismatchError
+from gradcli.errors import AmbiguousError, GradcliError, TypeMismatchError
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.facts import Fixed
@@ -29,6 +29,7 @@ from gradcli.ops.text import (
     UNARY,
     Expansion,
 )
+from gradcli.texts import Source, Span
 
 
 class Node:

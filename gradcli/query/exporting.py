@@ -13,16 +13,16 @@ from gradcli.exports.python import Target
 from gradcli.exports.subject import Subject
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import slopes_of
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.options import Options
-from gradcli.query.derivatives import slopes_of
-from gradcli.query.evaluate import Script, answers, seed_of
+from gradcli.query.evaluate import seed_of, variables
 from gradcli.query.free_variables import lower_freely
-from gradcli.query.programs import variables
+from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.data import data
 from gradcli.report.records import Answer

@@ -42,8 +42,8 @@ from gradcli.ops.constants import NAMED
 from gradcli.ops.structure import alias
 from gradcli.options import Options
 from gradcli.plots.columns import Columns
-from gradcli.query.evaluate import run_statement
-from gradcli.query.programs import refuse_glued
+from gradcli.query.glued_names import refuse_glued
+from gradcli.query.programs import run_statement
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 

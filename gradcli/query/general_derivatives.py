@@ -29,7 +29,7 @@ from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import Script, answer, locate, record_of
+from gradcli.query.evaluate import variables
 from gradcli.query.free_variables import (
     Point,
     SampledPoints,
@@ -38,7 +38,7 @@ from gradcli.query.free_variables import (
     lower_freely,
 )
 from gradcli.query.general_formulas import general
-from gradcli.query.programs import variables
+from gradcli.query.programs import Script, answer, locate, record_of
 from gradcli.query.uncertainty import left_out
 from gradcli.report.data import group_pairs
 from gradcli.report.derivative_record import DerivativeRecord, Path

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Part
 from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
-from gradcli.texts import words
+from gradcli.texts import one_line, printable, words
 
 _LONGEST = 40  # most characters of a label
 _MARGIN = 0.04  # of the height: room above and below the curves

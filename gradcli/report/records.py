@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.inert import printable
 from gradcli.notation import array
 from gradcli.notation import name as spelled
 from gradcli.report.data import Data, data, data_in_slots
@@ -30,7 +29,7 @@ from gradcli.report.lines import (
     notes,
     with_deviations,
 )
-from gradcli.texts import text_lines
+from gradcli.texts import printable, text_lines
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, VariableCheck, Worst

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gradcli.cli.decide.running import Run
-from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
-from gradcli.cli.request import ExportRequest
+from gradcli.cli.commands import ExportRequest
+from gradcli.cli.decide.running import Run, eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.write.results import put, say
 from gradcli.exports.python import SUFFIXES, target_named, target_of
 from gradcli.query.exporting import Export, file_of, subjects

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcli.cli import endings
+from gradcli.cli.commands import ReplRequest
 from gradcli.cli.endings import FINE
 from gradcli.cli.repl.session import Session, is_complete
-from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of

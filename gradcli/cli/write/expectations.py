@@ -10,11 +10,10 @@ from typing import Any
 from gradcli.cli.write.results import say
 from gradcli.errors import InputError
 from gradcli.files.npy import open_data, unreadable
-from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.storage import write_whole
-from gradcli.texts import normalize
+from gradcli.texts import normalize, printable
 
 Result = Callable[[str, str, int], Record]  # of a line, the path of its file, and its number
 

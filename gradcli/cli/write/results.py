@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gradcli.cli.endings import BAD_INPUT, FINE
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
-from gradcli.inert import LACKING, clip_text, inert_lines
+from gradcli.inert import LACKING
+from gradcli.texts import clip_text, inert_lines
 
 if TYPE_CHECKING:
     from gradcli.cli.request import Request

@@ -39,6 +39,7 @@ from gradcli.ops.registry import (
     shape_by_example,
     structural,
 )
+from gradcli.ops.spec import as_tuple
 from gradcli.ops.text import list_operands
 
 # -- Arrays in a row, along an axis that they have ------------------------------------------------
@@ -249,7 +250,7 @@ declare(f"""
 
 
 def _counts(counts: Any) -> tuple[int, ...]:
-    numbers: tuple[int, ...] = counts if isinstance(counts, tuple) else (counts,)
+    numbers: tuple[int, ...] = as_tuple(counts)
     if min(numbers, default=0) < 0:
         raise ArgumentError(f"repetitions are numbers of at least 0, not {counts}")
     return numbers
@@ -470,7 +471,7 @@ def torch_pad(
     """The array made longer (or shorter) at both ends of the last axes: constant, reflect,
     replicate or circular.
     """
-    ends = pad if isinstance(pad, tuple) else (pad,)
+    ends = as_tuple(pad)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
         raise ShapeError(
             f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each "
