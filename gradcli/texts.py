@@ -274,8 +274,7 @@ def printable_lines(text: str) -> str:
 
 def inert_lines(text: str) -> str:
     """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
-    whole = is_plain(text.replace("\n", ""))
-    seen = text if whole else printable_lines(text)
+    seen = printable_lines(text)
     return COMMAND.sub(disarm, seen) if "::" in seen or "##" in seen else seen
 
 

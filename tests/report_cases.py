@@ -16,8 +16,8 @@ from gradcli.report.outcomes import (
     Summary,
     make,
 )
-from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Asserted, Check, Verdict
 from gradcli.texts import Source, Span
 
 CI_VARIABLES = (

@@ -366,8 +366,7 @@ class PlotRequest(Request):
 
     epilog = (
         "Exit codes: 0 fine; 1 a derivative that the cross-check refutes; 2 input that has no "
-        "curve, or wrong usage; "
-        "3 an internal error; 130 interrupted."
+        "curve, or wrong usage; 3 an internal error; 130 interrupted."
     )
     arguments: Annotated[
         Texts,
@@ -445,8 +444,7 @@ class CheckRequest(Request):
 
     epilog = (
         "Exit codes: 0 nothing to report; 1 a verdict in --fail-on; 2 input that cannot be "
-        "evaluated, or wrong usage; "
-        "3 an internal error; 130 interrupted."
+        "evaluated, or wrong usage; 3 an internal error; 130 interrupted."
     )
     arguments: Annotated[
         Texts,

@@ -298,8 +298,8 @@ class Graph:
 
     def _is_light(self, shape: Shape) -> bool:
         """Return whether an array is too small for any limit."""
-        most = min(LIGHT, self.limits.entries)
-        return len(shape) <= self.limits.dimensions and math.prod(filter(None, shape)) <= most
+        entries, limits = math.prod(filter(None, shape)), self.limits
+        return entries <= LIGHT and entries <= limits.entries and len(shape) <= limits.dimensions
 
     @staticmethod
     def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:

@@ -243,8 +243,8 @@ def vjps_at(
     """
     try:
         with np.errstate(all="ignore"):
-            nodes = order or reachable([root])
-            return gradients(nodes, {root: seed}, wrt, values.__getitem__, decided)
+            order = order or reachable([root])
+            return gradients(order, {root: seed}, wrt, values.__getitem__, decided)
     except (ValueError, ArithmeticError) as error:
         raise EvaluationError(f"the gradient has no value: {error}") from None
 

@@ -60,8 +60,10 @@ from gradcli.language.tokens import (
     STRING,
     SUPERSCRIPT,
     SYMBOL,
+    Part,
     Token,
     end_of,
+    refuse_sign,
     superscript_value,
 )
 from gradcli.language.tree import (
@@ -193,6 +195,17 @@ def first(
         made.called, made.source = frozenset(parser.called), source
         made.span = parser.tokens[parser.first].start, parser.tokens[-1].start
     return made, at + parser.at - parser.first
+
+
+def value_in(
+    part: Part, place: int, values: frozenset[str] = frozenset(), end: int | None = None
+) -> Expression:
+    """All of a statement from a place on, or up to another one, as an expression."""
+    at = part.start + place
+    stop = part.stop if end is None else part.start + end
+    if "±" in part.source.text:
+        refuse_sign(part.source, part.tokens[at:stop])
+    return parse_tokens(part.source, part.tokens, at, stop, values)
 
 
 def _begins_value(token: Token) -> bool:

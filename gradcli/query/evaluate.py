@@ -443,8 +443,8 @@ def _evaluate(
         hold_program(scope.limits, order, scope.values, wrt.values() if is_gradient else None)
     values = forward([root], scope.values, scope.precision, order)
     record.value = values[root]
-    is_lost = root.kind == "float" and not np.isfinite(record.value).all()
-    if is_lost or any(map(has_exponent, order)):  # whose value may be a convention
+    # the value of a power may be a convention
+    if not np.isfinite(record.value).all() or any(map(has_exponent, order)):
         record.warnings += nonfinite(scope, order, values)
     return values
 

@@ -26,8 +26,15 @@ from gradcli.options import Options
 from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
-from gradcli.report.records import box_text
-from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import (
+    OF_HOLDING,
+    Check,
+    Claim,
+    VariableCheck,
+    Verdict,
+    Worst,
+    box_text,
+)
 from gradcli.texts import Source
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from gradcli.query.over import place_notes
 from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
-from gradcli.report.records import box_text
+from gradcli.report.verdicts import box_text
 
 # -- The values of a query over two ranges, on grids for pictures and tables.
 

@@ -312,15 +312,12 @@ def join_records(found: Iterable[Record]) -> Record | None:
     return result and result.last_of(queries)
 
 
-Lower = Callable[[Any], Lowered | None]  # executes a statement, giving it lowered
-
-
 Fill = Callable[[Program, Lowered, Kind, Options], object]  # fills in the record of a statement
 
 
 def run_statement(
-    program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None, lower: Lower | None = None,
-    fill: Fill[Record] | None = None,
+    program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None,
+    lower: Callable[[Any], Lowered | None] | None = None, fill: Fill[Record] | None = None,
 ) -> Record | None:  # fmt: skip
     """Execute one statement; a query, an assert or an error gives a record."""
     mode = "assert" if isinstance(statement, Assertion) else options.mode
@@ -336,7 +333,7 @@ def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: A
 
 def answer(
     kind: type[Kind], fill: Fill[Kind], program: Program, statement: Statement | GradcliError, options: Options, *,
-    lower: Lower | None = None, id: Any = None, **known: Any,
+    lower: Callable[[Any], Lowered | None] | None = None, id: Any = None, **known: Any,
 ) -> Kind | None:  # fmt: skip
     """Execute one statement, and return an answer of a kind.
 

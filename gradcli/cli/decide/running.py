@@ -290,7 +290,8 @@ def options_of(request: Request, command: str = "") -> Options:
     Raises UsageError.
     """
     _refuse_nothing(request)
-    refuse_together(f"all {command}", request.as_typed)
+    if vars(request).keys() - {"arguments"}:  # some option was typed
+        refuse_together(f"all {command}", request.as_typed)
     check = request.check and not isinstance(request, ExportRequest)
     return Options(
         names_of(request.wrt),
