@@ -388,7 +388,6 @@ class BoundNumber(Binding):
 
     def __getattr__(self, part: str) -> Any:
         (statement,) = parse_statements(self.source, len(self.source.text))
-        self.__dict__.update(vars(statement))
         return getattr(statement, part)
 
 
@@ -468,36 +467,30 @@ class Program:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
         self.scope.dialect.to_come = lambda: sources(lines, None, self.scope.limits)
 
-    def bind_numbers(self, sources: Iterable[Source]) -> Iterator[Source]:
-        """Bind names to numbers where lines do nothing else, and yield the other lines.
+    def bind_number(self, source: Source) -> bool:
+        """Bind a name to a number, if a line does this and nothing else.
 
-        Names are bound as `execute` does it, which alone has words for what is refused.
+        It is bound as `execute` does it, which alone has words for what is refused.
         """
-        scope, longest = self.scope, self.scope.limits.length
-        binding = False  # whether the last line was one of these
-        for source in sources:
-            found = _TO_NUMBER.match(source.text)
-            if (
-                found is None
-                or (name := found[1]) in scope.outside
-                or name in RESERVED
-                or name in PYTHON_WORDS
-                or len(source.text) > longest
-                or type(source) is not Source
-                or scope.dialect.conflict is not None
-                or scope.graph.room < 2
-            ):
-                if binding:
-                    self._kept, binding = scope.mark(), False
-                yield source
-                continue
-            if not binding:
-                scope.forget_since(self._kept)
-                binding = True
-            value = float(found[3]) if found[2] is None else int(found[2])
-            scope.graph.constant(value)
-            scope.imported.pop(name, None)
-            scope.bindings[scope.bind_value(name, value)] = BoundNumber(source, name)
+        scope, found = self.scope, _TO_NUMBER.match(source.text)
+        if (
+            found is None
+            or (name := found[1]) in scope.outside
+            or name in RESERVED
+            or name in PYTHON_WORDS
+            or type(source) is not Source
+            or len(source.text) > scope.limits.length
+            or scope.dialect.conflict is not None
+            or scope.graph.room < 2
+        ):
+            return False
+        scope.forget_since(self._kept)
+        value = int(found[2]) if found[2] else float(found[3])
+        scope.graph.constant(value)
+        scope.imported.pop(name, None)
+        scope.bindings[scope.bind_value(name, value)] = BoundNumber(source, name)
+        self._kept = scope.mark()
+        return True
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate.
