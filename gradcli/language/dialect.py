@@ -141,8 +141,7 @@ class Dialect:
         self._add(source, bound)
         if len(prefixes) == known:
             return
-        new = [*prefixes][known:]
-        for dialect, guess in product(new, self._guesses.values()):
+        for dialect, guess in product([*prefixes][known:], self._guesses.values()):
             if differs(guess.call, frozenset((guess.dialect, dialect))):
                 self.conflict = (
                     f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line "

@@ -375,8 +375,7 @@ _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
 # A line that binds a name to a number and does nothing else: its numbers are finite, and its whole ones
 # are exact.
 _TO_NUMBER = re.compile(
-    r"[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(-?\d{1,15})|(-?(?:\d{1,15}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d\d?)?))[ \t]*\r?\n?\Z",
-    re.ASCII,
+    r"(?a)[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(-?\d{1,15})|(-?(?:\d{1,15}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d\d?)?))[ \t]*\r?\n?\Z"
 )
 
 
@@ -481,11 +480,12 @@ class Program:
             or type(source) is not Source
             or len(source.text) > scope.limits.length
             or scope.dialect.conflict is not None
-            or scope.graph.room < 2
+            or scope.graph.room < 3  # the most nodes of such a line
         ):
             return False
         scope.forget_since(self._kept)
         value = int(found[2]) if found[2] else float(found[3])
+        scope.graph.constant(abs(value))
         scope.graph.constant(value)
         scope.imported.pop(name, None)
         scope.bindings[scope.bind_value(name, value)] = BoundNumber(source, name)

@@ -352,7 +352,7 @@ class CompilationCache:
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """Return the record of a query in a program, or None if it is for the ordinary way."""
-        if any(name not in scope.names for name in options.freeze):
+        if not scope.names.keys() >= {*options.freeze}:
             return None
         return self._record(
             source, of_scope(scope, options), (scope.functions, scope.objects, scope.names), options,
