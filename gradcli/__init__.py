@@ -35,9 +35,9 @@ _PLACES = {
     "Function Hessian Jacobian Value",
     "gradcli.report.results": "AssertRecord GradientRecord HessianRecord HvpRecord JacobianRecord "
     "JvpRecord Result",
-    "gradcli.report.records": "Asserted JointCovariance Record Uncertainty",
+    "gradcli.report.records": "JointCovariance Record Uncertainty",
     "gradcli.report.ranges": "Bound BoundRecord PlotRecord",
-    "gradcli.report.verdicts": "Check Claim CriticalPoint Departure Limit OneSided Rewrite "
+    "gradcli.report.verdicts": "Asserted Check Claim CriticalPoint Departure Limit OneSided Rewrite "
     "VariableCheck Verdict Worst",
     "gradcli.report.derivative_record": "DerivativeRecord Formula Step",
     "gradcli.report.explanation": "Contribution ExplainedGradient ExplainedNode Explanation Path "

@@ -29,73 +29,15 @@ span; ``help`` says what to type. Text is made of it in one place, `GradcliError
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from gradcli.inert import display_width, inert_lines, printable
-from gradcli.texts import suggestion
+from gradcli.texts import Source, Span, display_width, inert_lines, printable, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LONGEST = 400  # most characters of a message
-_NEAR = 100  # so few characters are searched faster than lines are counted
 _WINDOW = 160  # columns shown of a long source line, around the caret
-
-
-class Span(NamedTuple):
-    """Half-open range of character offsets in a `Source`."""
-
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, init=False)
-class Source:
-    """A piece of program text and where it came from (``first_line`` counts from 1)."""
-
-    text: str
-    name: str | None = None
-    first_line: int = 1
-    latex: ClassVar[bool] = False  # whether its tokens are read from LaTeX
-
-    def __init__(self, text: str, name: str | None = None, first_line: int = 1) -> None:
-        # There is one for each line of a program: this is twice as fast as the constructor of a
-        # frozen dataclass.
-        own = self.__dict__
-        own["text"], own["name"], own["first_line"] = text, name, first_line
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """Line and column (from 1, in characters) of an offset."""
-        if offset < _NEAR and "\n" not in self.text[:offset]:  # true of most statements
-            return self.first_line, offset + 1
-        line = bisect_right(self._starts, offset) - 1
-        return self.first_line + line, offset - self._starts[line] + 1
-
-    def line_at(self, offset: int) -> Span:
-        """Return where the line of an offset begins and ends."""
-        line = bisect_right(self._starts, offset)
-        start, end = (
-            self._starts[line - 1],
-            self._starts[line] - 1 if line < len(self._starts) else len(self.text),
-        )
-        while end > start and self.text[end - 1] == "\r":
-            end -= 1
-        return Span(start, end)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """Return where its lines begin.
-
-        They are counted once: a text may have as many errors as it has statements.
-        """
-        starts, end = [0], self.text.find("\n")
-        while end >= 0:
-            starts.append(end + 1)
-            end = self.text.find("\n", end + 1)
-        return starts
 
 
 def first_line(error: BaseException) -> str:

@@ -4,8 +4,9 @@ Characters that a terminal, a log, a spreadsheet or a format's reader would act 
 instead.
 
 Expressions, names, ids, reasons, paths and messages that quote them are data, whatever they
-contain. Each destination of such text has its function here, and no other module escapes anything.
-One notation serves all of them. A character that cannot be seen, or that makes other characters
+contain. Each format and each other program that such text goes to has its function here, terminals,
+logs and messages have theirs in `texts.py`, and no other module escapes anything. One notation
+serves all of them. A character that cannot be seen, or that makes other characters
 appear elsewhere (controls, directions, zero widths, line separators, halves of surrogate pairs), is
 written as Python writes it: ``\x1b``, ``\u202e``, ``\U000e0001``. Formats that can hold every
 character, such as JSON, hold it by their own escapes, so that their readers get the original text.
@@ -16,119 +17,33 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import unicodedata
 from typing import Any
 
-# What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in
-# which texts can hide.
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+from gradcli.texts import (
+    COMMAND,
+    disarm,
+    in_python,
+    inert_lines,
+    is_plain,
+    is_seen,
+    one_line,
+    printable,
+    printable_lines,
 )
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's
-# and TeamCity's anywhere.
-_COMMAND = re.compile(r"^([^\S\n]*):(?=:[A-Za-z])|(?<=#)#(?=\[|vso\[|teamcity\[)", re.MULTILINE)
 
 
-# -- terminals, logs, messages
+# -- HTML
 
 
-def _is_seen(character: str) -> bool:
-    return character.isprintable() and not _UNSEEN.match(character)
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether all of a text can be seen, which nearly every text can."""
-    return text.isprintable() and (text.isascii() or not _UNSEEN.search(text))
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return (
-        f"\\x{code:02x}"
-        if code <= 0xFF
-        else f"\\u{code:04x}"
-        if code <= 0xFFFF
-        else f"\\U{code:08x}"
-    )
-
-
-def printable(text: str) -> str:
-    """Text on one line, all of which can be seen; a tab is a blank."""
-    if _is_plain(text):
-        return text
-    return "".join(c if _is_seen(c) else " " if c == "\t" else _escape(c) for c in text)
-
-
-def inert_lines(text: str) -> str:
-    """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
-    seen = text if _is_plain(text) else "\n".join(map(printable, text.split("\n")))
-    return _COMMAND.sub(_disarm, seen) if "::" in seen or "##" in seen else seen
-
-
-def _disarm(found: re.Match[str]) -> str:
-    return "\\x23" if found[0] == "#" else f"{found[1]}\\x3a"
+_IN_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_IN_HTML = _IN_XML | str.maketrans({"'": "&#x27;", "$": "&#x24;"})
 
 
 def html_text(text: str) -> str:
     """Lines of text in HTML, also in quotes of an attribute."""
-    seen = "\n".join(map(printable, text.split("\n")))
-    for character, entity in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ('"', "&quot;"),
-        ("'", "&#x27;"),
-        ("$", "&#x24;"),
-    ):
-        seen = seen.replace(character, entity)
-    return seen
-
-
-def clip_text(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def one_line(text: str, limit: int) -> str:
-    """Return text on a single line of at most ``limit`` characters.
-
-    Blanks, tabs and line ends in a row become one blank.
-    """
-    return clip_text(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
-
-
-def ends_of(text: str, limit: int) -> str:
-    """Return text on a single line, cut in the middle if it is long.
-
-    Both ends are kept, because long sums differ in their last terms.
-    """
-    last = limit // 3
-    if len(text) > 16 * limit:
-        text = f"{text[: 8 * limit]}…{text[-8 * limit :]}"
-    whole = printable(" ".join(text.split()))
-    return whole if len(whole) <= limit else f"{whole[: limit - last - 1]}…{whole[-last:]}"
-
-
-def display_width(text: str) -> int:
-    """Return the columns of printable text in a terminal.
-
-    Wide characters take two columns, and combining marks take none.
-    """
-    if text.isascii():
-        return len(text)
-    return sum(map(_columns, text))
-
-
-def _columns(character: str) -> int:
-    # the latter join a syllable before them
-    if unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff":
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def pad(text: str, width: int) -> str:
-    """Printable text with blanks behind it, to this many columns."""
-    return text + " " * (width - display_width(text))
+    return printable_lines(text).translate(_IN_HTML)
 
 
 # -- JSON
@@ -150,10 +65,10 @@ def json_text(text: str) -> str:
     if text.isascii():
         if "\x7f" in text:
             text = text.replace("\x7f", "\\u007f")
-    elif not _is_plain(text.replace("\n", "")):
-        text = "".join(c if c == "\n" or _is_seen(c) else _in_json(c) for c in text)
+    elif not is_plain(text.replace("\n", "")):
+        text = "".join(c if c == "\n" or is_seen(c) else _in_json(c) for c in text)
     return (
-        _COMMAND.sub(lambda found: found[0] if ":" in found[0] else "\\u0023", text)
+        COMMAND.sub(lambda found: found[0] if ":" in found[0] else "\\u0023", text)
         if "##" in text
         else text
     )
@@ -179,12 +94,12 @@ def csv_text(text: str) -> str:
     begin a cell for a spreadsheet that expects another separator. Line ends and tabs are left to
     the quotes around the cell. Other characters that cannot be seen are escaped.
     """
-    if not _is_plain(text):
+    if not is_plain(text):
         text = "".join(
-            c if c in "\n\t" or _is_seen(c) else _escape(c) for c in text.replace("\r\n", "\n")
+            c if c in "\n\t" or is_seen(c) else in_python(c) for c in text.replace("\r\n", "\n")
         )
     if "::" in text or "##" in text:
-        text = _COMMAND.sub(_disarm, text)
+        text = COMMAND.sub(disarm, text)
     return _FORMULA.sub("'", text)
 
 
@@ -226,9 +141,7 @@ _IN_LATEX = str.maketrans(
 def latex_text(text: str) -> str:
     """Text within a formula in LaTeX, where no character of it is a command's."""
     seen = (
-        text
-        if _is_plain(text)
-        else "".join(c if _is_seen(c) else f"[U+{ord(c):04X}]" for c in text)
+        text if is_plain(text) else "".join(c if is_seen(c) else f"[U+{ord(c):04X}]" for c in text)
     )
     return seen.translate(_IN_LATEX)
 
@@ -238,15 +151,12 @@ def latex_comment(text: str) -> str:
     return "".join(f"% {line}\n" for line in inert_lines(text).split("\n"))
 
 
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-
-
 def xml_text(text: str) -> str:
     """Lines of text in an element; on one line, in an attribute.
 
     What XML cannot hold, not even by a name of its own, cannot be seen.
     """
-    return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
+    return printable_lines(text).translate(_IN_XML).replace("##", "#&#35;")
 
 
 # -- other programs
@@ -305,7 +215,7 @@ def shell_word(text: str) -> str:
 
     Other characters are written by escapes of bash and zsh.
     """
-    if _is_plain(text) and "##" not in text:
+    if is_plain(text) and "##" not in text:
         from shlex import quote
 
         return quote(text)
@@ -315,7 +225,7 @@ def shell_word(text: str) -> str:
 def _in_shell(character: str) -> str:
     if character in "\\'":
         return f"\\{character}"
-    if _is_seen(character) and character != "#":
+    if is_seen(character) and character != "#":
         return character
     code = ord(character)
     content = (

@@ -130,14 +130,20 @@ class CheckedFile(pytest.File):
     """File of cases.
 
     It is read when it is collected; the code for its items runs when they do.
+
+    cases  yields each case with its title, its marks, and what it says; equal ones are numbered.
+           It takes the name of the file from the current folder, as tests may go to other ones,
+           and raises GradcliError
     """
+
+    cases: Callable[[Options, str], Iterator[tuple[str, Case | ListedCase, Marks, Any]]]
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
         from gradcli.files.settings import checking_options
-        from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
         from gradcli.storage import path_text
+        from gradcli.texts import printable
 
         titles, met = Counter[str](), Counter[Any]()
         try:
@@ -163,17 +169,6 @@ class CheckedFile(pytest.File):
             if isinstance(error, UsageError):
                 self.session.stash.setdefault(_WRONG, {})[error.render()] = None
             raise self.CollectError(error.render()) from None
-
-    def cases(
-        self, options: Options, file: str
-    ) -> Iterator[tuple[str, Case | ListedCase, Marks, Any]]:
-        """Yield each case with its title, its marks, and what it says; equal ones are numbered.
-
-        Raises GradcliError.
-
-        file  what it is called from the current folder: tests may go to other ones
-        """
-        raise NotImplementedError
 
 
 class GradFile(CheckedFile):
@@ -268,7 +263,7 @@ class GradItem(pytest.Function):
         excuse: Callable[[Outcome], Outcome],
     ) -> GradItem:
         """Return the item of a case, with the reasons from its file for a skip or a known failure."""
-        from gradcli.inert import inert_lines, printable
+        from gradcli.texts import inert_lines, printable
 
         def decide() -> None:
             outcome = excuse(case.outcome(name))
@@ -316,7 +311,7 @@ class Wrong(Exception):
     """A case that is not right."""
 
     def __init__(self, outcome: Outcome) -> None:
-        from gradcli.inert import one_line
+        from gradcli.texts import one_line
 
         super().__init__(one_line(outcome.headline, 500))
         self.outcome = outcome
@@ -336,8 +331,8 @@ def _configuration(config: pytest.Config) -> Configuration:
 
 def _in_node(text: str) -> str:
     """Return a text on one line, or an empty one where it cannot stand in a node id."""
-    from gradcli.inert import inert_lines, one_line
     from gradcli.query.cases import LONGEST_NAME
+    from gradcli.texts import inert_lines, one_line
 
     line = inert_lines(one_line(text, LONGEST_NAME))
     return "" if "::" in line.partition("[")[0] else line

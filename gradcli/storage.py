@@ -18,6 +18,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -72,7 +73,7 @@ def is_device(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: str | Path, data: bytes) -> None:
     """Replace what a file holds. Raises OutputError."""
     try:
         with Replacement(path) as new:
@@ -260,6 +261,7 @@ def folder() -> Path | None:
     return home / ".cache" / "gradcli" if home.is_absolute() else None
 
 
+@dataclass
 class Store(ABC):
     """A part of the cache.
 
@@ -269,8 +271,10 @@ class Store(ABC):
     largest  bytes of an entry
     """
 
-    def __init__(self, name: str, holds: str, *, room: int, largest: int) -> None:
-        self.name, self.holds, self.room, self.largest = name, holds, room, largest
+    name: str
+    holds: str
+    room: int
+    largest: int
 
     def folder(self) -> Path | None:
         where = folder()

@@ -1,17 +1,21 @@
-"""Texts: characters in their normal form, lines, words, and the known word that was meant.
+"""Texts: as they are read, and as they are shown.
 
 Characters are composed, and names get the form that Python gives its own, in time that grows with
-the text.
+the text. What is shown in a terminal, a log or a message has only characters that can be seen; for
+formats and other programs, `inert.py` has a function each.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from math import isinf
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 # Most combining marks in a row that are normalized, as in Unicode's stream-safe form: sorting more
 # of them takes quadratic time.
@@ -168,3 +172,163 @@ def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> st
     ]
     close = difflib.get_close_matches(lowered, likely, n=1, cutoff=cutoff)
     return found[close[0]] if close else None
+
+
+# -- A text and where it came from
+
+
+_NEAR = 100  # so few characters are searched faster than lines are counted
+
+
+class Span(NamedTuple):
+    """Half-open range of character offsets in a `Source`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, init=False)
+class Source:
+    """A piece of program text and where it came from (``first_line`` counts from 1)."""
+
+    text: str
+    name: str | None = None
+    first_line: int = 1
+    latex: ClassVar[bool] = False  # whether its tokens are read from LaTeX
+
+    def __init__(self, text: str, name: str | None = None, first_line: int = 1) -> None:
+        # There is one for each line of a program: this is twice as fast as the constructor of a
+        # frozen dataclass.
+        own = self.__dict__
+        own["text"], own["name"], own["first_line"] = text, name, first_line
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column (from 1, in characters) of an offset."""
+        if offset < _NEAR and "\n" not in self.text[:offset]:  # true of most statements
+            return self.first_line, offset + 1
+        line = bisect_right(self._starts, offset) - 1
+        return self.first_line + line, offset - self._starts[line] + 1
+
+    def line_at(self, offset: int) -> Span:
+        """Return where the line of an offset begins and ends."""
+        line = bisect_right(self._starts, offset)
+        start, end = (
+            self._starts[line - 1],
+            self._starts[line] - 1 if line < len(self._starts) else len(self.text),
+        )
+        while end > start and self.text[end - 1] == "\r":
+            end -= 1
+        return Span(start, end)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Return where its lines begin.
+
+        They are counted once: a text may have as many errors as it has statements.
+        """
+        starts, end = [0], self.text.find("\n")
+        while end >= 0:
+            starts.append(end + 1)
+            end = self.text.find("\n", end + 1)
+        return starts
+
+
+# -- Terminals, logs, messages: texts all of whose characters can be seen
+
+
+# What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in
+# which texts can hide.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+# What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's
+# and TeamCity's anywhere.
+COMMAND = re.compile(r"^([^\S\n]*):(?=:[A-Za-z])|(?<=#)#(?=\[|vso\[|teamcity\[)", re.MULTILINE)
+
+
+def is_seen(character: str) -> bool:
+    return character.isprintable() and not _UNSEEN.match(character)
+
+
+def is_plain(text: str) -> bool:
+    """Return whether all of a text can be seen, which nearly every text can."""
+    return text.isprintable() and (text.isascii() or not _UNSEEN.search(text))
+
+
+def in_python(character: str) -> str:
+    """Return a character as Python writes it."""
+    code = ord(character)
+    return (
+        f"\\x{code:02x}"
+        if code <= 0xFF
+        else f"\\u{code:04x}"
+        if code <= 0xFFFF
+        else f"\\U{code:08x}"
+    )
+
+
+def printable(text: str) -> str:
+    """Text on one line, all of which can be seen; a tab is a blank."""
+    if is_plain(text):
+        return text
+    return "".join(c if is_seen(c) else " " if c == "\t" else in_python(c) for c in text)
+
+
+def printable_lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def inert_lines(text: str) -> str:
+    """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
+    seen = printable_lines(text)
+    return COMMAND.sub(disarm, seen) if "::" in seen or "##" in seen else seen
+
+
+def disarm(found: re.Match[str]) -> str:
+    return "\\x23" if found[0] == "#" else f"{found[1]}\\x3a"
+
+
+def clip_text(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return text on a single line of at most ``limit`` characters.
+
+    Blanks, tabs and line ends in a row become one blank.
+    """
+    return clip_text(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
+
+
+def ends_of(text: str, limit: int) -> str:
+    """Return text on a single line, cut in the middle if it is long.
+
+    Both ends are kept, because long sums differ in their last terms.
+    """
+    last = limit // 3
+    if len(text) > 16 * limit:
+        text = f"{text[: 8 * limit]}…{text[-8 * limit :]}"
+    whole = printable(" ".join(text.split()))
+    return whole if len(whole) <= limit else f"{whole[: limit - last - 1]}…{whole[-last:]}"
+
+
+def display_width(text: str) -> int:
+    """Return the columns of printable text in a terminal.
+
+    Wide characters take two columns, and combining marks take none.
+    """
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    # the latter join a syllable before them
+    if unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def pad(text: str, width: int) -> str:
+    """Printable text with blanks behind it, to this many columns."""
+    return text + " " * (width - display_width(text))

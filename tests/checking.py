@@ -25,8 +25,8 @@ from gradcli.ops.reductions.sums import spread
 from gradcli.ops.registry import record_named
 from gradcli.ops.spec import Composite, Op
 from gradcli.options import Options
-from gradcli.query.derivatives import gradient
-from gradcli.query.evaluate import run_statement
+from gradcli.query.evaluate import gradient
+from gradcli.query.programs import run_statement
 from gradcli.report.records import Record
 from gradcli.tensors.dispatch.apply import traits_of
 from gradcli.tensors.dispatch.library_calls import FORMS

@@ -23,7 +23,7 @@ from gradcli.cli.main import app, run_guarded
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.options import Options
-from gradcli.query.evaluate import run_statement
+from gradcli.query.programs import run_statement
 from gradcli.report.records import Record
 
 COMMAND = [sys.executable, "-m", "gradcli"]

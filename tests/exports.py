@@ -17,16 +17,14 @@ import numpy as np
 
 from gradcli.errors import GradcliError, UnsupportedInTargetError
 from gradcli.exports.python import target_of
-from gradcli.exports.subject import Parameter, Subject
-from gradcli.graph.indeterminate import gradients
+from gradcli.exports.subject import Subject
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Graph, reachable
-from gradcli.graph.sweep import ones_like, vjp
+from gradcli.graph.sweep import gradients, ones_like, vjp
 from gradcli.ops import registry
 from gradcli.options import Options
-from gradcli.query.evaluate import Script
 from gradcli.query.exporting import subjects
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, Script
 from gradcli.texts import text_lines
 
 TARGETS = ("numpy", "torch", "jax", "c", "javascript", "sympy")
@@ -109,7 +107,7 @@ def scalar_records() -> Iterator[Trial]:
             record.name,
             node,
             dict(made),
-            [Parameter(*pair) for pair in zip(names, leaves, strict=True)],
+            dict(zip(names, leaves, strict=True)),
         )
         values = [ONE] if len(names) == 1 else [SEVERAL.get(len(names), (0.5, 2.0))] * len(names)
         points = [
@@ -140,10 +138,8 @@ def program(name: str, text: str, values: Mapping[str, Any]) -> Iterator[Trial]:
     if export.error is not None:
         raise export.error
     subject = export.subject
-    taken = {parameter.name for parameter in subject.parameters}
-    yield Trial(
-        name, subject, [{key: np.array(value) for key, value in bound.items() if key in taken}]
-    )
+    taken = {key: np.array(value) for key, value in bound.items() if key in subject.parameters}
+    yield Trial(name, subject, [taken])
 
 
 def wanted(trial: Trial, point: Mapping[str, Any]) -> Result | None:
@@ -152,9 +148,7 @@ def wanted(trial: Trial, point: Mapping[str, Any]) -> Result | None:
     """
     subject = trial.subject
     order = reachable([subject.value])
-    values = {
-        parameter.leaf: np.asarray(point[parameter.name])[()] for parameter in subject.parameters
-    }
+    values = {leaf: np.asarray(point[name])[()] for name, leaf in subject.parameters.items()}
     with np.errstate(all="ignore"):
         try:
             table = forward([subject.value], values)
@@ -162,7 +156,7 @@ def wanted(trial: Trial, point: Mapping[str, Any]) -> Result | None:
             return None
         value, found = table[subject.value], {}
         if subject.gradients:
-            leaves = {p.name: p.leaf for p in subject.parameters if p.name in subject.gradients}
+            leaves = {n: x for n, x in subject.parameters.items() if n in subject.gradients}
             seed = np.ones(subject.value.shape)[()]
             given = gradients(
                 order, {subject.value: seed}, list(leaves.values()), table.__getitem__
@@ -204,7 +198,7 @@ def run_python(text: str, trials: Sequence[Trial]) -> list[list[Result]]:
         function = namespace[trial.name]
         plain = getattr(function, "__wrapped__", function)
         keywords = plain.__code__.co_varnames[: plain.__code__.co_kwonlyargcount]
-        names = [parameter.name for parameter in trial.subject.parameters]
+        names = list(trial.subject.parameters)
         renamed = dict(zip(names, keywords, strict=True)) if len(keywords) == len(names) else {}
         found.append(
             [
@@ -254,10 +248,7 @@ def _call_c(function: Any, trial: Trial, point: Mapping[str, Any]) -> Result:
     function.restype = ctypes.c_double
     pointer = ctypes.POINTER(ctypes.c_double)
     subject = trial.subject
-    given = [
-        np.ascontiguousarray(point[name], float)
-        for name in sorted(parameter.name for parameter in subject.parameters)
-    ]
+    given = [np.ascontiguousarray(point[name], float) for name in sorted(subject.parameters)]
     found = {name: np.zeros(subject.gradients[name].shape) for name in sorted(subject.gradients)}
     value = function(*[array.ctypes.data_as(pointer) for array in (*given, *found.values())])
     return value, found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from gradcli.errors import Source, Span, UnknownNameError
+from gradcli.errors import UnknownNameError
 from gradcli.report.outcomes import (
     ERROR,
     FAILED,
@@ -16,8 +16,9 @@ from gradcli.report.outcomes import (
     Summary,
     make,
 )
-from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Asserted, Check, Verdict
+from gradcli.texts import Source, Span
 
 CI_VARIABLES = (
     "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "GITHUB_SERVER_URL", "CI_PROJECT_DIR", "CI_PROJECT_URL", "WORKSPACE", "JENKINS_URL",

@@ -81,7 +81,7 @@ def terminal(*arguments: str, columns: int = 80, **variables: str) -> str:
         **variables,
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", "gradcli.cli.main", *arguments],
+        [sys.executable, "-m", "gradcli", *arguments],
         stdin=follower,
         stdout=follower,
         stderr=follower,

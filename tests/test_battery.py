@@ -13,8 +13,8 @@ from battery import arrays, formulas, functions, matrices
 from battery.rows import Row
 
 import gradcli as torch
+from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Batch, Cases
-from gradcli.cli.request import CheckRequest
 from gradcli.functions.checking import Question
 from gradcli.report.outcomes import Outcome
 

@@ -237,7 +237,7 @@ STREAM = ["-i", "jsonl", "-", "--format", "jsonl"]
 
 def start(environment, folder, *arguments):
     return subprocess.Popen(
-        [sys.executable, "-m", "gradcli.cli.main", "check", *arguments], cwd=folder, env=environment,
+        [sys.executable, "-m", "gradcli", "check", *arguments], cwd=folder, env=environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
@@ -300,7 +300,7 @@ def terminal(environment, folder, *arguments, **more):
     """
     outer, inner = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "gradcli.cli.main", "check", *arguments], cwd=folder, env=environment,
+        [sys.executable, "-m", "gradcli", "check", *arguments], cwd=folder, env=environment,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=inner, **more,
     )  # fmt: skip
     os.close(inner)

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import pytest
 
-from gradcli.cli.request import COMMANDS, GROUPS
+from gradcli.cli.commands import COMMANDS, GROUPS
 from gradcli.query.catalogue import functions
 from gradcli.report.rules import RULES
 

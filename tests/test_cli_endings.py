@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "gradcli.cli.main", "eval", "--no-check", "--format", "jsonl"]
+COMMAND = [sys.executable, "-m", "gradcli", "eval", "--no-check", "--format", "jsonl"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -17,15 +17,14 @@ from recorded import read_lines
 
 import gradcli
 from gradcli import LimitError, Limits, Record
-from gradcli.errors import Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT
 from gradcli.options import LONG, Options
 from gradcli.query import templates
-from gradcli.query.evaluate import Script, records
-from gradcli.query.programs import UsedNames
+from gradcli.query.programs import Script, UsedNames, records
 from gradcli.query.templates import CompilationCache, pieces
+from gradcli.texts import Source
 
 BARE = Options(check=False, formula=False)
 VALUES = {
@@ -328,7 +327,7 @@ def test_sums_in_brackets_are_left_to_the_ordinary_way(around: str) -> None:
 def test_long_sums_are_evaluated_term_by_term(monkeypatch: pytest.MonkeyPatch) -> None:
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
     monkeypatch.setattr(
-        "gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way")
+        "gradcli.query.programs.run_statement", lambda *arguments: pytest.fail("the ordinary way")
     )
     assert len(gradcli.evaluate(text, at=names, check=False, formula=False).grad or ()) == 501
 

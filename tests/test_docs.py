@@ -34,7 +34,7 @@ def examples(text: str) -> list[tuple[str, str]]:
 
 def run(command: str, folder: Path) -> str:
     """What a command prints on both streams; "gradcli" and "python" are this interpreter's."""
-    for name, module in (("gradcli", "-m gradcli.cli.main"), ("python", "")):
+    for name, module in (("gradcli", "-m gradcli"), ("python", "")):
         script = folder / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {module} "$@"\n')
         script.chmod(0o755)

@@ -13,9 +13,9 @@ from test_commands import part
 
 import gradcli
 from gradcli import GradcliError
-from gradcli.errors import Source
 from gradcli.language.statements import offers, parse_statements
 from gradcli.limits import DEFAULT
+from gradcli.texts import Source
 
 FOLDER = Path(__file__).parent / "data" / "evaluations"
 OF_ERRORS = {"code", "place", "says", "shown", "message", "help"}

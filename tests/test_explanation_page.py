@@ -19,13 +19,13 @@ from hostile_texts import HOSTILE
 import gradcli
 from gradcli import ExplainedGradient, ExplainedNode, Explanation, Record, ShownExplanation
 from gradcli.cli.decide.explanations import Explanations
-from gradcli.cli.inputs import Inputs
-from gradcli.errors import Source
+from gradcli.cli.decide.running import Inputs
 from gradcli.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.explanation import Path as Route
 from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import MOST_NODES, page
+from gradcli.texts import Source
 
 VOID = {"meta", "link", "input", "img"}
 ROOT = Path(gradcli.__file__).parent.parent

@@ -172,7 +172,7 @@ def test_frozen_names_are_parameters_without_a_gradient(call_cli) -> None:
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node here")
 def test_javascript_keeps_reserved_words_as_keys(tmp_path: Path) -> None:
     (trial,) = program("value_and_grad", "x**2", {"x": 3.0})
-    trial.subject.parameters[0].name = "class"
+    trial.subject.parameters = {"class": trial.subject.parameters["x"]}
     trial.subject.gradients = {"class": trial.subject.gradients["x"]}
     ((value, found),) = run(
         "javascript", [Trial("value_and_grad", trial.subject, [{"class": 3.0}])]

@@ -13,7 +13,7 @@ from gradcli.check.crosscheck import cross_check
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.options import ClaimInput, Options
-from gradcli.query.evaluate import run_statement
+from gradcli.query.programs import run_statement
 from gradcli.reference import long_double
 from gradcli.reference.stand_ins import StandIns
 

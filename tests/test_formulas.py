@@ -12,11 +12,11 @@ from recorded import LISTS
 from test_evaluations import cases
 
 import gradcli
-from gradcli.errors import Source
 from gradcli.formulas.printing import formula
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
+from gradcli.texts import Source
 
 MATRIX = [[2.0, 1.0], [0.5, 3.0]]
 VECTOR = [0.5, -1.25]

@@ -38,9 +38,9 @@ BELOW_CLI = (
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "inert": (),
     "texts": (),
-    "errors": ("inert", "texts"),
+    "inert": ("texts",),
+    "errors": ("texts",),
     "limits": ("errors",),
     "storage": ("errors",),
     "notation": ("inert", "texts"),

@@ -42,12 +42,12 @@ from gradcli import (
     Verdict,
     inert,
 )
+from gradcli.cli.commands import COMMANDS as REQUESTS
 from gradcli.cli.decide.explanations import explanation_of
-from gradcli.cli.request import COMMANDS as REQUESTS
 from gradcli.cli.write.results import Writer
-from gradcli.errors import Source, Span
 from gradcli.report.data import encode, id_text, plain
 from gradcli.report.ranges import BoundNote
+from gradcli.texts import Source, Span, display_width, pad
 
 TABLES = read_table("inert.json")
 
@@ -343,8 +343,8 @@ def test_ids_of_every_type_in_a_table(id, cell):
 
 @pytest.mark.parametrize(("text", "columns"), TABLES["widths"])
 def test_widths(text, columns):
-    assert inert.display_width(text) == columns
-    assert inert.pad(text, 6) == text + " " * (6 - columns)
+    assert display_width(text) == columns
+    assert pad(text, 6) == text + " " * (6 - columns)
 
 
 def test_the_caret_stands_below_what_is_meant():
@@ -352,7 +352,7 @@ def test_the_caret_stands_below_what_is_meant():
     error = ArgumentError("no", span=Span(text.index("?"), len(text)), source=Source(text))
     shown = error.render().split("\n")[2:]
     assert shown[0] == "1 | 日本\\x1b + e\u0301?"
-    assert inert.display_width(shown[0][: shown[0].index("?")]) == shown[1].index("^")
+    assert display_width(shown[0][: shown[0].index("?")]) == shown[1].index("^")
 
 
 @pytest.mark.parametrize("depth", [3, 64])

@@ -35,7 +35,6 @@ from report_cases import CI_VARIABLES
 import gradcli
 from gradcli import ArgumentError, Check, Claim, Record, Verdict
 from gradcli.cli.write.results import prepare
-from gradcli.errors import Source, Span
 from gradcli.report.outcomes import (
     BAD,
     ERROR,
@@ -48,6 +47,7 @@ from gradcli.report.outcomes import (
     Summary,
     make,
 )
+from gradcli.texts import Source, Span
 
 # -- reports of a check
 # --------------------------------------------------------------------------------------------------

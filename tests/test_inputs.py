@@ -15,7 +15,7 @@ import sympy
 
 import gradcli
 from gradcli import GradcliError, InputTypeError, UsageError, options
-from gradcli.cli.request import COMMANDS
+from gradcli.cli.commands import COMMANDS
 from gradcli.files import settings
 
 ev, vg = gradcli.evaluate, gradcli.value_and_grad

@@ -16,7 +16,7 @@ from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.options import Options
-from gradcli.query.evaluate import Script, records
+from gradcli.query.programs import Script, records
 
 
 def test_results_come_in_order_and_an_error_takes_its_place(evaluate_all):

@@ -14,13 +14,12 @@ from recorded import LISTS, read_table
 
 import gradcli
 from gradcli import GradcliError
-from gradcli.errors import Source, Span
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Query
 from gradcli.limits import DEFAULT
 from gradcli.query.cases import marks_of
-from gradcli.texts import compose, suggestion, text_lines
+from gradcli.texts import Source, Span, compose, suggestion, text_lines
 
 FEW, TIMES = (
     2_000,

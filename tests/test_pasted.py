@@ -73,7 +73,7 @@ def errors_of(text: str) -> list[GradcliError]:
     """What is refused of a program, as it is rendered."""
     from gradcli.language.run import Program
     from gradcli.language.scope import Scope
-    from gradcli.query.evaluate import locate
+    from gradcli.query.programs import locate
 
     program, found = Program(Scope()), []
     for name, value in AT.items():

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli import Explanation, OutputError
-from gradcli.inert import display_width
 from gradcli.report.pictures import (
     MOST,
     ROLES,
@@ -26,6 +25,7 @@ from gradcli.report.pictures import (
     mermaid,
     svg,
 )
+from gradcli.texts import display_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAIN = "\n".join(

@@ -18,9 +18,8 @@ from gradcli import PlotRecord
 from gradcli.options import Options
 from gradcli.plots.places import levels, roundest
 from gradcli.plots.sampling import sample
-from gradcli.query.evaluate import Script
 from gradcli.query.plots import plots
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, Script
 from gradcli.report.plot_chart import panels
 from gradcli.report.ranges import VALUE
 

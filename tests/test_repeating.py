@@ -13,9 +13,9 @@ import pytest
 from recorded import over
 
 from gradcli import Record
+from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Repeating
-from gradcli.cli.inputs import Inputs
-from gradcli.cli.request import CheckRequest
+from gradcli.cli.decide.running import Inputs
 from gradcli.inert import shell_word
 
 BASH = shutil.which("bash")

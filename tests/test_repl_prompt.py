@@ -18,10 +18,10 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from gradcli.cli.commands import ReplRequest
 from gradcli.cli.repl.commands import COMMANDS, run_command
 from gradcli.cli.repl.prompt import Completing, history_file, talk
 from gradcli.cli.repl.session import Session
-from gradcli.cli.request import ReplRequest
 
 
 class Recording(Session):

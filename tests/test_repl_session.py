@@ -12,9 +12,9 @@ import pytest
 from checking import planted
 from recorded import over
 
+from gradcli.cli.commands import ReplRequest
 from gradcli.cli.repl.commands import run_command, split
 from gradcli.cli.repl.session import Session, is_complete
-from gradcli.cli.request import ReplRequest
 
 
 class Typed:

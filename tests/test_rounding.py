@@ -18,9 +18,9 @@ from recorded import read_table
 from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.check.rounding import Arithmetic, error_bounds
 from gradcli.graph import sweep
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import gradients
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.plans.plan import Plan

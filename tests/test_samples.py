@@ -71,7 +71,7 @@ def run(path: Path) -> subprocess.CompletedProcess[str]:
         "PYTHONPATH": str(Path(gradcli.__file__).resolve().parent.parent),
     }
     return subprocess.run(
-        [sys.executable, "-m", "gradcli.cli.main", *arguments(path)],
+        [sys.executable, "-m", "gradcli", *arguments(path)],
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,

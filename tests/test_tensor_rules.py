@@ -25,11 +25,7 @@ def on_tensors(scope: Scope, root: Expr, tensors: dict[str, Any], dtype: str = "
         if node in table:
             continue
         if node.op is None:
-            value = (
-                scope.values[node]
-                if node.is_leaf
-                else constant_value(node.payload, np.dtype(dtype), node.kind)
-            )
+            value = scope.values[node] if node.is_leaf else constant_value(node, np.dtype(dtype))
             table[node] = torch.tensor(np.asarray(value))
         elif node.op is output:
             table[node] = table[node.operand][node.static["place"]]

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.errors import Source
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.interpret import rebuild
@@ -25,6 +24,7 @@ from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.reference.tape import ReferenceTape
+from gradcli.texts import Source
 
 # A function of x, and its derivative as exercise sets print it (OpenStax, Calculus 1; Paul's Online
 # Notes, Calculus I; both chapter 3).

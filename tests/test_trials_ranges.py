@@ -12,8 +12,7 @@ import pytest
 
 from gradcli.options import Options
 from gradcli.query.bounds import bounds
-from gradcli.query.evaluate import Script
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, Script
 
 
 @pytest.mark.ci

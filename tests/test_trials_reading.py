@@ -23,8 +23,8 @@ from sympy.parsing.sympy_parser import (
 
 import gradcli
 from gradcli import AmbiguousError, ArgumentError, GradcliError, MissingValueError
-from gradcli.errors import Source
 from gradcli.language.statements import offers, parse_statements
+from gradcli.texts import Source
 
 # -- letters written together, where no value tells what they are
 # --------------------------------------------------------------

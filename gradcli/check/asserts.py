@@ -25,8 +25,16 @@ from gradcli.reference.algebra import NO_VALUE, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.tape import reference_at
-from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.records import Record
+from gradcli.report.verdicts import (
+    OF_HOLDING,
+    Asserted,
+    Check,
+    Claim,
+    VariableCheck,
+    Verdict,
+    Worst,
+)
 
 # -- The relations of an assert between computed floats, entry by entry ---------------------------
 

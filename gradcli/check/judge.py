@@ -22,7 +22,6 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import (
     bytes_of,
     bytes_of_sweep,
@@ -32,6 +31,7 @@ from gradcli.graph.interpret import (
     interpret,
 )
 from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.sweep import gradients, vjps_at
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened
@@ -287,8 +287,7 @@ class Judge:
         """Return the value of a function and its gradients, as floats compute them."""
         order, wrt = reachable([root]), self.nodes if wrt is None else wrt
         table = forward([root], self.scope.values, self.precision, order)
-        with np.errstate(all="ignore"):
-            found = gradients(order, {root: self.seed}, wrt, table.__getitem__) if wrt else {}
+        found = vjps_at(root, self.seed, wrt, table, order) if wrt else {}
         return [table[root], *(found.get(x, 0.0) for x in wrt)]
 
     @property

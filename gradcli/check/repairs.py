@@ -130,7 +130,7 @@ class Search:
         return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_FOUND, better)]
 
     def _key(self, root: Expr, losses: Losses) -> tuple[int, int, int]:
-        size = tree_size(reachable([root]))
+        size = tree_size(root)
         if max(losses) <= GOOD:  # among rewrites that lose nothing, the shortest is best
             return 0, 0, size
         return round((max(losses) + size) / 2), round(sum(losses) / 2), size
@@ -168,7 +168,7 @@ class Search:
                 if better is node or better.shape != node.shape:
                     continue
                 way = self._with(root, order, node, better)
-                if way is not root and tree_size(reachable([way])) <= _LARGEST_WAY:
+                if way is not root and tree_size(way) <= _LARGEST_WAY:
                     yield way
 
     def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:

@@ -31,7 +31,7 @@ from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.operands import Operand
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.reference.deadline import still_in_time
 
 UNIT = 2.0**-53  # unit roundoff of the arrays in which bounds are computed
@@ -133,7 +133,7 @@ class Arithmetic:
         bound = np.abs(part.value) * (2 * self.unit) + 4 * self.smallest
         if part.error is not None:
             bound = part.error * (2 * (1 + 1e-9)) + bound
-        return np.broadcast_to(np.where(np.isnan(bound), np.inf, bound), shape)
+        return np.broadcast_to(without_nan(bound), shape)
 
     def error_of(self, operand: Any) -> Any:
         """Return the error of what a rule hands over.
@@ -168,10 +168,7 @@ class Arithmetic:
         if op.outputs > 1:
             own = (8 * self.total * np.abs(part) if is_float(part) else None for part in out)
             rows = zip(out, error, own, strict=True)
-            return tuple(
-                self.bounded(part, plus(np.where(np.isnan(e), np.inf, e), more))
-                for part, e, more in rows
-            )
+            return tuple(self.bounded(part, plus(without_nan(e), more)) for part, e, more in rows)
         error = plus(error, self.rounding(op, out, values, static))
         if is_float(out) and not is_finite(out):
             self.overflown = self.overflown or all(map(is_finite, filter(is_float, values)))
@@ -261,7 +258,7 @@ class Arithmetic:
         if isinstance(op.carries, tuple) and np.isnan(found).any():
             (instead,) = first_order(op, (out,), values, given, static)
             found = np.where(np.isnan(found), instead, found)
-        found = np.where(np.isnan(found), np.inf, found)
+        found = without_nan(found)
         if not op.elementwise:
             return found
         # An entry whose operands are all exact is exact, whatever else is infinite.
@@ -430,8 +427,13 @@ def _distance(x: Any, y: Any) -> Any:
     """
     off = np.abs(np.subtract(x, y, dtype=float))
     if _any(off != off):
-        off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
+        off = np.where(np.equal(x, y) | np.isnan(y), 0.0, without_nan(off))
     return off
+
+
+def without_nan(bounds: Any) -> Any:
+    """Return bounds that are infinite where nothing is known."""
+    return np.where(np.isnan(bounds), np.inf, bounds)
 
 
 def is_float(value: Any) -> bool:
@@ -507,7 +509,7 @@ def first_order(
         farthest: list[Any] = [0.0] * len(out)
         for moved in _moves(values, [share * np.asarray(e) for e in errors]):
             found = op.forward(*moved, **static)
-            parts = found if isinstance(found, tuple) else (found,)
+            parts = as_tuple(found)
             farthest = [*map(np.maximum, farthest, map(_distance, parts, out))]
         return farthest
 
@@ -549,7 +551,7 @@ class Bounds(Domain[Bounded]):
         return Bounded(value[()], None, self.arithmetic)
 
     def constant(self, node: Expr) -> Bounded:
-        value = constant_value(node.payload, self.arithmetic.dtype, node.kind)
+        value = constant_value(node, self.arithmetic.dtype)
         value = value.astype(np.float64) if node.kind == "float" else value
         inexact = isinstance(node.payload, Constant)
         error = self.arithmetic.unit * np.abs(value) if inexact else None

@@ -78,6 +78,7 @@ class Layout:
     stage: int
 
 
+@dataclass
 class Splitting(Transcription[Expr]):
     """The reading of a graph that says where its nodes are cut.
 
@@ -88,8 +89,12 @@ class Splitting(Transcription[Expr]):
     folds   nodes in which all chunks come together, and by which operation
     """
 
-    def __init__(self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int) -> None:
-        self.graph, self.cut, self.length, self.spread = graph, cut, length, spread
+    graph: Graph
+    cut: Mapping[Expr, int]
+    length: int
+    spread: int
+
+    def __post_init__(self) -> None:
         self.layouts: dict[Expr, Layout] = {}
         self.folds: dict[Expr, str] = {}
 

@@ -20,8 +20,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import endings
+from gradcli.cli.commands import COMMANDS, EXAMPLE, GROUPS
 from gradcli.cli.endings import BAD_INPUT, FINE, INTERNAL, INTERRUPTED, code_of
-from gradcli.cli.request import COMMANDS, EXAMPLE, GROUPS
 from gradcli.cli.write.results import prepare, put_text, say, somebody_types
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.inert import shell_command
@@ -232,11 +232,10 @@ def root(
 
 
 def run() -> None:
-    """Run the program, as the entry point calls it.
+    """Run the program, whose entry point handles signals already.
 
     Every way in which the program can end has its exit code.
     """
-    endings.take_over()
     _fill_standard_streams()
     if sys.argv[1:] == [] and somebody_types():
         sys.argv.append("repl")
@@ -372,7 +371,3 @@ def _say(text: str) -> None:
             error
         ):
             raise
-
-
-if __name__ == "__main__":
-    run()

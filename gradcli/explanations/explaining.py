@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import LimitError, ShapeError, Source, UsageError
+from gradcli.errors import LimitError, ShapeError, UsageError
 from gradcli.explanations.paths import (
     NOWHERE,
     LocalFormulas,
@@ -39,7 +39,7 @@ from gradcli.report.explanation import (
 )
 from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
-from gradcli.texts import by_name
+from gradcli.texts import Source, by_name
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError, Source, Span
+from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph
@@ -35,6 +35,7 @@ from gradcli.ops.structure import alias, derivative, detach
 from gradcli.ops.text import ATOM, Piece
 from gradcli.report.explanation import Path
 from gradcli.report.lines import size
+from gradcli.texts import Source, Span
 
 # -- The backward sweep, recorded: the adjoint of every node, and what each passes back to its
 # operands.

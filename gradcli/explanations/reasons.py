@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.inert import ends_of
 from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.registry import registry
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
 from gradcli.report.lines import entry_text, short
 from gradcli.report.verdicts import VariableCheck
+from gradcli.texts import ends_of
 
 # -- What stories of an entry are made of: the nodes that its number came through, and what flowed
 # at the entries that matter.
@@ -279,7 +279,7 @@ def has_infinite(node: ExplainedNode) -> bool:
 
 
 def _has(test: Any, node: ExplainedNode) -> bool:
-    parts = node.value if isinstance(node.value, tuple) else (node.value,)
+    parts = as_tuple(node.value)
     return any(np.asarray(part).dtype.kind == "f" and bool(test(part).any()) for part in parts)
 
 
@@ -299,7 +299,7 @@ def _lowest(entries: Entries, id: int, test: Any) -> int:
 
 def _origin_in_words(entries: Entries, id: int, test: Any) -> str:
     node, op = entries.node(id), entries.op(id)
-    parts = node.value if isinstance(node.value, tuple) else (node.value,)
+    parts = as_tuple(node.value)
     array = next(np.asarray(part) for part in parts if test(part).any())
     place = tuple(np.argwhere(test(array))[0].tolist())
     number = number_in_words(array[place]) + (f" at index {list(place)}" if place else "")

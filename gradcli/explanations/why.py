@@ -22,11 +22,10 @@ from gradcli.explanations.reasons import (
     origin,
     stops,
 )
-from gradcli.inert import ends_of
 from gradcli.query.derivatives import CONVENTION
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
 from gradcli.report.lines import size
-from gradcli.texts import normalize
+from gradcli.texts import ends_of, normalize
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or
 # backward, that made it of finite ones.

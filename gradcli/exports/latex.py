@@ -14,10 +14,10 @@ from gradcli.formulas.printing import Latex
 from gradcli.formulas.textbook import simplify
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.inert import printable
 from gradcli.notation import name
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
+from gradcli.texts import printable
 
 _LONGEST = 240  # characters beyond which a formula gets a name of its own
 _SHORT = 40  # the same for a formula that is used more than once
@@ -36,8 +36,8 @@ class LatexFile:
         shared = _Shared(roots, subject.labels)
         table = interpret(reachable(roots), shared)
         texts = [table[root][0] for root in roots]
-        names = [name(parameter.name) for parameter in subject.parameters]
-        head = f"f\\left({', '.join(names)}\\right)" if names else "f"
+        names = map(name, subject.parameters)
+        head = f"f\\left({', '.join(names)}\\right)" if subject.parameters else "f"
         lines = [f"{sign} &= {text}" for sign, text in shared.lines]
         lines.append(f"{head} &= {texts[0]}")
         for by, text in zip(subject.gradients, texts[1:], strict=True):
@@ -51,7 +51,7 @@ class LatexFile:
             lines.append(f"\\frac{{\\partial {above}}}{{\\partial {name(by)}}} &= {text}")
         comment = [
             f"% {printable(line)}".rstrip()
-            for line in describe(subject, {p.name: p.name for p in subject.parameters})
+            for line in describe(subject, {own: own for own in subject.parameters})
         ]
         return "\n".join(
             [

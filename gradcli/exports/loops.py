@@ -34,7 +34,6 @@ from gradcli.exports.python import (
 )
 from gradcli.exports.subject import (
     Names,
-    Parameter,
     Subject,
     describe,
     lacking,
@@ -42,11 +41,10 @@ from gradcli.exports.subject import (
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
-from gradcli.inert import printable
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.plans.index_form import Axis, Item, Reader, fold_of
-from gradcli.texts import words
+from gradcli.texts import printable, words
 
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")
@@ -60,7 +58,7 @@ class Syntax:
     array                     how an array of a name and a size is declared
     constant, variable, loop  templates of a name and a text; of an index and how far it goes
     table                     of a type, a name and entries
-    leaf                      how an argument's entries are called, by its own name
+    leaf                      how an argument's entries are called, by its own name and its shape
     """
 
     name: str
@@ -73,7 +71,7 @@ class Syntax:
     loop: str
     table: str
     reserved: Collection[str]
-    leaf: Callable[[Names, str, Parameter], str]
+    leaf: Callable[[Names, str, tuple[int, ...]], str]
 
     def number(self, value: float) -> str:
         return number_text(value, self.nan, self.infinity)
@@ -137,10 +135,11 @@ class Loops:
         reserved = {*syntax.reserved, *functions, *functions.values(), subject.function}
         self.syntax, self.functions = syntax, functions
         self.names = Names(reserved)
-        self.parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
-        self.own = {p.name: self.names.of(p.name) for p in self.parameters}
+        self.parameters = dict(sorted(subject.parameters.items()))
+        self.own = {name: self.names.of(name) for name in self.parameters}
         self.leaves = {
-            p.leaf: syntax.leaf(self.names, self.own[p.name], p) for p in self.parameters
+            leaf: syntax.leaf(self.names, self.own[name], leaf.shape)
+            for name, leaf in self.parameters.items()
         }
         self.comment = describe(subject, self.own)
         self.lines: list[str] = []
@@ -545,7 +544,7 @@ def _array(name: str, size: int) -> str:
 _C = Syntax(
     "c", "(double)", "NAN", "INFINITY", _array, "const double {} = {};", "double {} = {};",
     "for (int {0} = 0; {0} < {1}; {0}++) {{", "static const {} {}[] = {{{}}};", _RESERVED_IN_C,
-    lambda names, own, parameter: own if parameter.shape else f"{own}[0]",
+    lambda names, own, shape: own if shape else f"{own}[0]",
 )  # fmt: skip
 
 
@@ -634,7 +633,7 @@ _NESTED = """function nested(entries, shape) { // flat entries as a nested array
 _JAVASCRIPT = Syntax(
     "javascript", "Number", "NaN", "Infinity", "const {} = new Array({});".format, "const {} = {};", "let {} = {};",
     "for (let {0} = 0; {0} < {1}; {0}++) {{", "const {1} = [{2}];", _RESERVED_IN_JAVASCRIPT,
-    lambda names, own, parameter: names.of(f"{own}_flat") if parameter.shape else own,
+    lambda names, own, shape: names.of(f"{own}_flat") if shape else own,
 )  # fmt: skip
 
 
@@ -702,9 +701,9 @@ class JavaScriptModule:
             else f"export function {subject.function}() {{"
         )
         lines += [
-            f"    const {loops.leaves[p.leaf]} = flat({own[p.name]});"
-            for p in loops.parameters
-            if p.shape
+            f"    const {loops.leaves[leaf]} = flat({own[name]});"
+            for name, leaf in loops.parameters.items()
+            if leaf.shape
         ]
         for line in [
             *loops.lines,

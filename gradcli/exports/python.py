@@ -9,7 +9,7 @@ import keyword
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module, resources
@@ -21,12 +21,11 @@ from gradcli.errors import one_of
 from gradcli.exports.subject import Names, Subject, describe, writable
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.inert import printable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
 from gradcli.ops.writing import OfSciPy
-from gradcli.texts import words
+from gradcli.texts import printable, words
 
 # -- A graph as statements of a language of expressions: text as one more domain in which a graph
 # is interpreted.
@@ -40,15 +39,18 @@ _OPERATORS = words("+ - * / < <= > >= == !=")  # common to all languages here
 
 
 class Statements(Transcription[Any]):
-    """Parts that every language of expressions shares: names, operators, numbers."""
+    """Names, operators, calls and numbers of a module of Python."""
 
     def __init__(
         self,
+        target: PythonModule,
+        precision: str,
         roots: Sequence[Expr],
         names: Names,
         labels: Mapping[Expr, str],
         leaves: Mapping[Expr, str],
     ) -> None:
+        self.target, self.precision = target, precision
         self.names, self.labels, self.leaves = names, labels, leaves
         self.order = reachable(roots)
         self.uses = Counter(operand for node in self.order for operand in node.given_operands)
@@ -69,19 +71,14 @@ class Statements(Transcription[Any]):
     def constant(self, node: Expr) -> Piece:
         value = node.payload
         if isinstance(value, np.ndarray) and value.ndim:
-            return (
-                self._name_piece(node, self.array(value), ATOM)
-                if value.size > 3
-                else Piece((self.array(value), ATOM))
-            )
+            text = self.target.array(value, self.precision)
+            return self._name_piece(node, text, ATOM) if value.size > 3 else Piece((text, ATOM))
         if isinstance(value, (np.ndarray, np.generic)):
             value = value.item()
         if node.kind != FLOAT:
             return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
         number = float(value)
-        return Piece(
-            (self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM)
-        )
+        return Piece((self.target.number(number), UNARY if math.copysign(1, number) < 0 else ATOM))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
         text, power = self._text(node, op, operands)
@@ -95,11 +92,10 @@ class Statements(Transcription[Any]):
             return found
         if op.sign == "**":
             return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
-        template = self.template(node, op, operands)
+        template = self._template(node, op, operands)
         given = [operand for operand in operands if operand is not None]
         if template == "{0}":
-            same: tuple[str, int] = (given[0][0], given[0][1])
-            return same
+            return (given[0][0], given[0][1])
         for place, operand in enumerate(given):
             if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
                 name = self.names.new()
@@ -113,16 +109,26 @@ class Statements(Transcription[Any]):
         self.lines.append(f"{name} = {text}")
         return Piece((name, ATOM))
 
-    # -- what languages differ in
+    def _template(self, node: Expr, op: Op, operands: list[Any]) -> str:
+        text = self.target.text_of_call(op, node.operands, node.static)
+        if self.target.tensor:
+            if (
+                node.operands
+                and node.operands[0] is not None
+                and node.operands[0].kind == FLOAT
+                and "condition" in op.operands[:1]
+            ):
+                text = text.replace("{0}", "({0:sum} != 0)")
+            for place, operand in enumerate(o for o in operands if o is not None):
+                if operand[0] in ("True", "False"):
+                    text = text.replace(f"{{{place}}}", f"torch.tensor({operand[0]})")
+                elif _NUMBER.match(operand[0]):
+                    text = text.replace(f"{{{place}}}", f"_tensor({{{place}}})")
+        return text
 
-    def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
-        raise NotImplementedError
 
-    def number(self, value: float) -> str:
-        raise NotImplementedError
-
-    def array(self, value: np.ndarray) -> str:
-        raise NotImplementedError
+# Plain numbers, which functions of PyTorch do not take.
+_NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")
 
 
 def number_text(value: float, nan: str, infinity: str) -> str:
@@ -219,13 +225,24 @@ def called_functions(text: str, available: dict[str, str]) -> list[str]:
 class PythonModule:
     """A target of which files are modules of Python; `numpy` and the like, and sympy.
 
-    decorated  the line before a function
-    notes      lines at the end of its docstring
+    decorated     the line before a function
+    notes         lines at the end of its docstring
+    tensor        whether its functions take tensors only
+    text_of_call  gives the text of an operation on nodes; empty if there is none
+    number        gives that of a float, and ``array`` that of an array, in a precision
+    taken         gives that of an argument, a leaf, as the library computes with it
+    result        gives that of a result, a node with a text
     """
 
     name: str
     decorated = ""
     notes: Sequence[str] = ()
+    tensor = False
+    text_of_call: Callable[[Op, Sequence[Any], Mapping[str, Any]], str]
+    number: Callable[[float], str]
+    array: Callable[[np.ndarray, str], str]
+    taken: Callable[[str, Expr, str], str]
+    result: Callable[[Expr, str, str], str]
 
     def function(self, subject: Subject) -> str:
         """Return the text of a function.
@@ -234,8 +251,8 @@ class PythonModule:
         """
         subject = writable(subject, self.name, self.writes)
         names = Names(self.reserved_names)
-        known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
-        text = self.statements(subject.precision, subject.roots, names, subject.labels, known)
+        known = {leaf: names.of(name) for name, leaf in subject.parameters.items()}
+        text = Statements(self, subject.precision, subject.roots, names, subject.labels, known)
         value, *gradients = [
             self.result(node, piece, subject.precision)
             for node, piece in zip(subject.roots, text.texts(), strict=True)
@@ -244,7 +261,7 @@ class PythonModule:
             f"{quote(name)}: {piece}"
             for name, piece in zip(subject.gradients, gradients, strict=True)
         )
-        told = describe(subject, {p.name: known[p.leaf] for p in subject.parameters})
+        told = describe(subject, {name: known[leaf] for name, leaf in subject.parameters.items()})
         taken = [
             f"{name} = {self.taken(name, leaf, subject.precision)}" for leaf, name in known.items()
         ]
@@ -257,31 +274,14 @@ class PythonModule:
             lines += wrap("    " + line)
         return "\n".join(lines)
 
-    # -- what libraries differ in
-
     @property
     def reserved_names(self) -> set[str]:
         return {*keyword.kwlist, *keyword.softkwlist, "value"}
 
     def writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         """Return whether there is a text for an operation, the node, on operands."""
-        raise NotImplementedError
-
-    def statements(self, precision: str, *arguments: Any) -> Statements:
-        raise NotImplementedError
-
-    def taken(self, name: str, leaf: Expr, precision: str) -> str:
-        """Return the text of an argument as the library computes with it."""
-        raise NotImplementedError
-
-    def result(self, node: Expr, text: str, precision: str) -> str:
-        """Return the text of a result."""
-        raise NotImplementedError
-
-
-def is_operator(op: Op) -> bool:
-    """Return whether Python writes an operation by a sign."""
-    return is_shared(op) or op.sign == "**"
+        by_sign = is_shared(op) or op.sign == "**"
+        return by_sign or bool(self.text_of_call(op, operands, node.static))
 
 
 def quote(name: str) -> str:
@@ -318,19 +318,36 @@ class ArrayTarget(PythonModule):
     field     of an operation's texts, its own; None where it has NumPy's, or those of PyTorch that
               name nothing of it
     prefixes  what stands in the place of NumPy's and SciPy's prefixes, which texts have by default
-    tensor    whether its functions take tensors only
     imports   lines at the beginning of the file, by what the code mentions
     """
 
     name: str
     field: str | None
     prefixes: Mapping[str, str]
-    tensor: bool
     imports: tuple[tuple[str, str], ...]
+    tensor: bool = False
     decorated: str = ""
 
-    def array(self, text: str) -> str:
-        return f"{self.prefixes['np']}{'tensor' if self.tensor else 'array'}({text})"
+    def number(self, value: float) -> str:
+        np_ = self.prefixes["np"]
+        return number_text(value, f"{np_}nan", f"{np_}inf")
+
+    def array(self, value: np.ndarray, precision: str) -> str:
+        kind = {"b": BOOL, "f": FLOAT}.get(value.dtype.kind, INT)
+        first = value.flat[0] if value.size and kind == FLOAT else None
+        if first is not None and (value == first).all():
+            entries = f"{value.shape}, {self.number(float(first))}"
+            return f"{self.prefixes['np']}full({entries}, dtype={self.dtype(kind, precision)})"
+        return self._made(self._nested_text(value.tolist()), kind, precision)
+
+    def _made(self, text: str, kind: str, precision: str) -> str:
+        make = "tensor" if self.tensor else "array"
+        return f"{self.prefixes['np']}{make}({text}, dtype={self.dtype(kind, precision)})"
+
+    def _nested_text(self, value: Any) -> str:
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._nested_text, value))}]"
+        return self.number(value) if isinstance(value, float) else repr(value)
 
     def dtype(self, kind: str, precision: str) -> str:
         truth = "bool" if self.tensor else "bool_"
@@ -428,16 +445,10 @@ class ArrayTarget(PythonModule):
         text = "\n\n\n".join(filter(None, parts)) + "\n"
         return text.replace(self.dtype(FLOAT, "float64"), self.dtype(FLOAT, precision))
 
-    def writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
-        return is_operator(op) or bool(self.text_of_call(op, operands, node.static))
-
     def text_of_call(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
         """Return the text of an operation on nodes; empty if there is none."""
         shapes = [None if operand is None else operand.shape for operand in operands]
         return self.template(op, [o is not None for o in operands], shapes, static)
-
-    def statements(self, precision: str, *arguments: Any) -> Statements:
-        return _Text(self, precision, *arguments)
 
     def taken(self, name: str, leaf: Expr, precision: str) -> str:
         make = f"{self.prefixes['np']}{'as_tensor' if self.tensor else 'asarray'}"
@@ -449,74 +460,25 @@ class ArrayTarget(PythonModule):
             return text
         if self.tensor:
             return f"_tensor({text})"
-        return self.array(f"{text}, dtype={self.dtype(FLOAT, precision)}")
+        return self._made(text, FLOAT, precision)
 
 
 NUMPY = ArrayTarget(
-    "numpy", "numpy", {"np": "np.", "special": "special.", "linalg": "linalg."}, False,
+    "numpy", "numpy", {"np": "np.", "special": "special.", "linalg": "linalg."},
     (("", "import numpy as np"), (r"\bspecial\.", "from scipy import special"),
      (r"(?<!\.)linalg\.", "from scipy import linalg")),
     decorated='@np.errstate(all="ignore")',
 )  # fmt: skip
 TORCH = ArrayTarget(
-    "torch", "torch", {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."}, True,
-    ((r"\bnumpy\.", "import numpy"), ("", "import torch")),
+    "torch", "torch", {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."},
+    ((r"\bnumpy\.", "import numpy"), ("", "import torch")), tensor=True,
 )  # fmt: skip
 JAX = ArrayTarget(
-    "jax", None, {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."}, False,
+    "jax", None, {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."},
     (("", "import jax"), ("", "import jax.numpy as jnp"), (r"jax\.scipy\.special", "import "
     "jax.scipy.special"),
      (r"jax\.scipy\.linalg", "import jax.scipy.linalg")),
 )  # fmt: skip
-
-
-# Plain numbers, which functions of PyTorch do not take.
-_NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")
-
-
-class _Text(Statements):
-    """Statements of Python."""
-
-    def __init__(self, target: ArrayTarget, precision: str, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.target, self.precision = target, precision
-
-    def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
-        text = self.target.text_of_call(op, node.operands, node.static)
-        if self.target.tensor:
-            if (
-                node.operands
-                and node.operands[0] is not None
-                and node.operands[0].kind == FLOAT
-                and "condition" in op.operands[:1]
-            ):
-                text = text.replace("{0}", "({0:sum} != 0)")
-            for place, operand in enumerate(o for o in operands if o is not None):
-                if operand[0] in ("True", "False"):
-                    text = text.replace(f"{{{place}}}", f"torch.tensor({operand[0]})")
-                elif _NUMBER.match(operand[0]):
-                    text = text.replace(f"{{{place}}}", f"_tensor({{{place}}})")
-        return text
-
-    def number(self, value: float) -> str:
-        np_ = self.target.prefixes["np"]
-        return number_text(value, f"{np_}nan", f"{np_}inf")
-
-    def array(self, value: np.ndarray) -> str:
-        dtype = self.target.dtype(
-            {"b": BOOL, "f": FLOAT}.get(value.dtype.kind, INT), self.precision
-        )
-        if value.size and (value == value.flat[0]).all() and value.dtype.kind == "f":
-            return (
-                f"{self.target.prefixes['np']}full({value.shape}, "
-                f"{self.number(float(value.flat[0]))}, dtype={dtype})"
-            )
-        return self.target.array(f"{self._nested_text(value.tolist())}, dtype={dtype}")
-
-    def _nested_text(self, value: Any) -> str:
-        if isinstance(value, list):
-            return f"[{', '.join(map(self._nested_text, value))}]"
-        return self.number(value) if isinstance(value, float) else repr(value)
 
 
 # -- The languages and libraries that functions are exported to, by name; what each needs is

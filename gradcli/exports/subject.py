@@ -16,26 +16,13 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.graph.interpret import Domain, Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.inert import clip_text
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
+from gradcli.texts import clip_text
 
 _FAR = 1100.0  # powers overflow at this exponent, even those of 2
-
-
-@dataclass
-class Parameter:
-    """A name that the function takes."""
-
-    name: str
-    leaf: Expr
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.leaf.shape
-        return shape
 
 
 @dataclass
@@ -45,7 +32,7 @@ class Subject:
     text         what it computes, as the user wrote it
     value        the result
     gradients    its gradients by names
-    parameters   every name that the function takes
+    parameters   every name that the function takes, with its leaf
     labels       names that the program gave to intermediates
     precision    "float64" or "float32"
     function     what the function is called
@@ -56,7 +43,7 @@ class Subject:
     text: str
     value: Expr
     gradients: dict[str, Expr]
-    parameters: list[Parameter]
+    parameters: dict[str, Expr]
     labels: dict[Expr, str] = field(default_factory=dict)
     precision: str = "float64"
     function: str = "value_and_grad"
@@ -91,10 +78,9 @@ class _Plain(Rebuilding):
 
     alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
 
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+    def operation(self, node: Expr, op: Op, operands: list[Expr]) -> Expr:
         if op.transparent and len(operands) == 1:
-            plain: Expr = operands[0]
-            return plain
+            return operands[0]
         return super().operation(node, op, operands)
 
 
@@ -319,14 +305,12 @@ def describe(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
     if rest:
         lines = ["Value and gradient of", *(f"    {line}" for line in (first, *rest))]
     lines.append("")
-    for parameter in subject.parameters:
-        own = identifiers[parameter.name]
-        called = f"{own} (for {parameter.name})" if own != parameter.name else own
-        shape = f"shape {parameter.shape}" if parameter.shape else "a number"
-        what = {"bool": "booleans", "int": "whole numbers"}.get(
-            parameter.leaf.kind, subject.precision
-        )
-        held = "" if parameter.name in subject.gradients else ", held constant"
+    for name, leaf in subject.parameters.items():
+        own = identifiers[name]
+        called = f"{own} (for {name})" if own != name else own
+        shape = f"shape {leaf.shape}" if leaf.shape else "a number"
+        what = {"bool": "booleans", "int": "whole numbers"}.get(leaf.kind, subject.precision)
+        held = "" if name in subject.gradients else ", held constant"
         lines.append(f"{called}: {shape}, {what}{held}")
     shape = f"shape {subject.value.shape}" if subject.value.shape else "a number"
     lines.append(

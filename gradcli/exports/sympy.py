@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.python import PythonModule, Statements, is_operator, number_text
+from gradcli.exports.python import PythonModule, number_text
 from gradcli.exports.subject import Subject
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op
 from gradcli.reference.symbolic.derivative import written_for_sympy
-
-
-class _Text(Statements):
-    """Statements of Python."""
-
-    def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
-        return written_for_sympy(op, len(operands), node.static)
-
-    def number(self, value: float) -> str:
-        if value.is_integer() and abs(value) < 2**53:
-            return str(int(value))
-        return number_text(value, "sympy.nan", "sympy.oo")
 
 
 class SympyModule(PythonModule):
@@ -49,11 +37,13 @@ class SympyModule(PythonModule):
     def reserved_names(self) -> set[str]:
         return super().reserved_names | {"sympy"}
 
-    def writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
-        return is_operator(op) or bool(written_for_sympy(op, len(operands), node.static))
+    def text_of_call(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
+        return written_for_sympy(op, len(operands), static)
 
-    def statements(self, precision: str, *arguments: Any) -> Statements:
-        return _Text(*arguments)
+    def number(self, value: float) -> str:
+        if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
+        return number_text(value, "sympy.nan", "sympy.oo")
 
     def taken(self, name: str, leaf: Expr, precision: str) -> str:
         return f"sympy.sympify({name})"

@@ -124,6 +124,7 @@ _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 TABLES = (".csv", ".tsv", ".txt", ".dat")
 
 
+@dataclass
 class _Table:
     """A table of numbers, and how far it is read.
 
@@ -135,12 +136,17 @@ class _Table:
     comment  the last one above the first row
     """
 
-    def __init__(self, text: str, name: str, key: str | None, limits: Limits, suffix: str) -> None:
-        self.text, self.name, self.key, self.limits, self.suffix = text, name, key, limits, suffix
+    text: str
+    name: str
+    key: str | None
+    limits: Limits
+    suffix: str
+
+    def __post_init__(self) -> None:
         self.line = 0
         self.comment: str | None = None
         self.separator: str | None = None
-        self.most = min(limits.entries, limits.memory // ITEM)
+        self.most = min(self.limits.entries, self.limits.memory // ITEM)
         self.columns: list[int] = []
         self.values, self.count, self.whole = array("d"), 0, True
 

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -148,9 +148,10 @@ def _real(dtype: Any, name: str) -> np.dtype[Any]:
     return found
 
 
-def _without_chunks(shape: Sequence[int], dtype: np.dtype[Any]) -> tuple[int, ...]:
+def _without_chunks(array: Store | np.ndarray) -> tuple[int, ...]:
     """Regions of an array in one piece: whole rows of its first axis."""
-    row = math.prod(shape[1:]) * dtype.itemsize
+    shape = array.shape
+    row = math.prod(shape[1:]) * array.dtype.itemsize
     return (max(1, min(shape[0], _AT_ONCE // max(row, 1))), *shape[1:]) if shape else ()
 
 
@@ -217,9 +218,7 @@ class _HDF5(Store):
         if found.is_virtual or found.external:
             raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
         self._hold(found, name)
-        self.chunks = (
-            tuple(found.chunks) if found.chunks else _without_chunks(self.shape, self.dtype)
-        )
+        self.chunks = tuple(found.chunks) if found.chunks else _without_chunks(self)
 
 
 # -- Parquet
@@ -279,7 +278,7 @@ class _Npy(Store):
             header = npy.header_of(file, name, os.fstat(file.fileno()).st_size)
             self.array = npy.map_array(file, header)
         self.name, self.shape, self.dtype = name, header.shape, _real(header.dtype, name)
-        self.chunks = _without_chunks(self.shape, self.dtype)
+        self.chunks = _without_chunks(self)
 
 
 _KINDS: dict[str, Callable[[Path, str, str | None, bool], Store]] = {
@@ -396,7 +395,7 @@ def _rows(array: np.ndarray) -> list[Any]:
     """Parts of an array that are small enough to be copied at once."""
     if not array.ndim:
         return [()]
-    step = _without_chunks(array.shape, array.dtype)[0]
+    step = _without_chunks(array)[0]
     return [slice(start, start + step) for start in range(0, len(array), step)]
 
 
@@ -412,7 +411,7 @@ def write_at_once(path: Path, name: str, array: np.ndarray) -> None:
 
     Raises OutputError.
     """
-    sink = Sink(path, name, array.shape, array.dtype, _without_chunks(array.shape, array.dtype))
+    sink = Sink(path, name, array.shape, array.dtype, _without_chunks(array))
     try:
         for part in _rows(array):
             sink.write(part, array[part])

@@ -9,7 +9,6 @@ sums are short enough to be multiplied out.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -155,21 +154,20 @@ _LARGEST = 10**6  # largest number in a factor: larger ones come from decimals a
 
 
 class Sums(Powers):
-    """Operations on sums."""
+    """Operations on sums.
+
+    square_of  gives the square of a base where it is a sum of other squares
+    join       rewrites a sum with arrays and choices that fit together as one of each
+    """
+
+    square_of: Callable[[int], Value | None]
+    join: Callable[[Polynomial], Polynomial]
 
     def __init__(self, largest: int) -> None:
         super().__init__(largest)
         self._squares: dict[int, Polynomial | None] = {}
         self._defining = False  # set while working out what squares are
         self._products: dict[tuple[int, int], Value | None] = {}
-
-    @abstractmethod
-    def square_of(self, number: int) -> Value | None:
-        """Return the square of a base where it is a sum of other squares."""
-
-    @abstractmethod
-    def join(self, terms: Polynomial) -> Polynomial:
-        """Rewrite a sum with arrays and choices that fit together as one of each."""
 
     def total(self, values: Sequence[Value]) -> Value:
         """Return the sum over a common denominator, without common factors."""

@@ -6,8 +6,7 @@ They are roots, exponentials, logarithms, and powers with exponents that are not
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -292,12 +291,21 @@ class Unsimplified(Exception):
     """Something is undefined as it stands, such as 1/0, or takes too much work."""
 
 
-class Powers(ABC):
+class Powers:
     """Operations on single products; sums are another class's.
 
-    largest  terms that a sum may have when it is multiplied out; 0 where none is, and like terms
-             and factors are all that is found
+    largest       terms that a sum may have when it is multiplied out; 0 where none is, and like
+                  terms and factors are all that is found
+    function      gives a function that is not taken apart
+    total         gives the sum of values
+    expand        multiplies out a product, or gives None if it is too long
+    with_squares  writes sin(x)**2 as 1 - cos(x)**2, and so on, where that leaves fewer terms
     """
+
+    function: Callable[[Op, Sequence[Value | None], Any], Value]
+    total: Callable[[Sequence[Value]], Value]
+    expand: Callable[[Monomial], Polynomial | None]
+    with_squares: Callable[[Polynomial], Polynomial]
 
     def __init__(self, largest: int) -> None:
         self.bases = Bases()
@@ -310,22 +318,6 @@ class Powers(ABC):
         self.left -= work
         if self.left < 0:
             raise Unsimplified
-
-    @abstractmethod
-    def function(self, op: Op, operands: Sequence[Value | None], static: Any) -> Value:
-        """Return a function that is not taken apart."""
-
-    @abstractmethod
-    def total(self, values: Sequence[Value]) -> Value:
-        """Return the sum of values."""
-
-    @abstractmethod
-    def expand(self, monomial: Monomial) -> Polynomial | None:
-        """Multiply out a product, or return None if it is too long."""
-
-    @abstractmethod
-    def with_squares(self, terms: Polynomial) -> Polynomial:
-        """Write sin(x)**2 as 1 - cos(x)**2, and so on, where that leaves fewer terms."""
 
     def times(self, *values: Value) -> Value:
         number, monomial = values[0]

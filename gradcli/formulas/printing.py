@@ -43,7 +43,7 @@ def formula(
     taken   names bound in the program, which no longer mean constants or operations
     """
     order = reachable([root])
-    if limit is not None and tree_size(order) > limit:
+    if limit is not None and tree_size(root) > limit:
         return None
     labels: dict[Expr, Any] = {
         node: label if isinstance(label, Piece) else Piece((label, ATOM))
@@ -102,12 +102,12 @@ class Written(Transcription[Piece]):
         return Piece((_call(node, op, operands), ATOM))
 
 
-def tree_size(order: list[Expr]) -> int:
+def tree_size(root: Expr) -> int:
     """Return how many nodes are printed, shared ones each time; computed without printing them."""
     sizes: dict[Expr, int] = {}
-    for node in order:
+    for node in reachable([root]):
         sizes[node] = 1 + sum(sizes[o] for o in node.given_operands)
-    return sizes[order[-1]]
+    return sizes[root]
 
 
 def _number(value: Any) -> Piece:
@@ -241,7 +241,7 @@ class Latex(Transcription[LatexPiece]):
         text = number(payload)
         return LatexPiece((text, UNARY if text.startswith("-") else ATOM))
 
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> LatexPiece:
+    def operation(self, node: Expr, op: Op, operands: list[LatexPiece | None]) -> LatexPiece:
         present = [piece for piece in operands if piece is not None]
         if op.transparent:
             first: LatexPiece = present[0]

@@ -239,12 +239,11 @@ def as_arrays(value: Any, by: str | None) -> Any:
 def of_torch(tensor: Any) -> np.ndarray:
     """Return the entries of a PyTorch tensor, which may require a gradient."""
     tensor = tensor.detach()
-    found: np.ndarray = (
+    return (
         in_format(tensor.float().numpy(), "bfloat16")
         if str(tensor.dtype) == "torch.bfloat16"
         else tensor.numpy()
     )
-    return found
 
 
 def to_torch(array: np.ndarray) -> Any:
@@ -258,8 +257,7 @@ def to_torch(array: np.ndarray) -> Any:
 def in_format(array: np.ndarray, name: str) -> np.ndarray:
     """Numbers rounded to the floats of this name."""
     with np.errstate(all="ignore"):  # overflow gives infinity
-        found: np.ndarray = array.astype(NAMES[name].numpy)
-        return found
+        return array.astype(NAMES[name].numpy)
 
 
 def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:

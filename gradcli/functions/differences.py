@@ -208,13 +208,15 @@ def _same_kink(one: Slope, other: Slope) -> bool:
     return bool(np.allclose(one.sides, other.sides, rtol=_SEEN, atol=_SEEN * jump))
 
 
+@dataclass
 class _Line:
     """The terms of a function along a line."""
 
-    def __init__(
-        self, function: Callable[[float], Sequence[float]], x: float, epsilon: float
-    ) -> None:
-        self.function, self.x, self.epsilon = function, x, epsilon
+    function: Callable[[float], Sequence[float]]
+    x: float
+    epsilon: float
+
+    def __post_init__(self) -> None:
         self.base = self._terms(0.0)
         self.moves = np.zeros(self.base.shape, bool)  # terms that depend on the step
         self.samples: list[_Sample] = []

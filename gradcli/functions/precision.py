@@ -33,13 +33,14 @@ from gradcli.check.rounding import (
     Names,
     is_float,
     roots_each_way,
+    without_nan,
 )
 from gradcli.functions.arguments import Subject, as_given, leaves_of
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, plus, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.special import gamma
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
@@ -138,7 +139,7 @@ class Stochastic(Arithmetic):
 
     def _own_rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return how far a result is rounded by its own operation; for each part of several."""
-        parts = out if isinstance(out, tuple) else (out,)
+        parts = as_tuple(out)
         self.overflows = self.overflows or any(
             is_float(p) and bool(np.any(np.abs(p) > self.kind.largest)) for p in parts
         )
@@ -176,18 +177,19 @@ class Stochastic(Arithmetic):
         return operand.value + FACTOR * (operand.moved - operand.value)
 
 
+@dataclass
 class _Passing(Domain[Moved]):
     """One pass forwards."""
 
-    def __init__(self, leaves: Mapping[Expr, Any], arithmetic: Stochastic) -> None:
-        self.leaves, self.arithmetic = leaves, arithmetic
+    leaves: Mapping[Expr, Any]
+    arithmetic: Stochastic
 
     def leaf(self, node: Expr) -> Moved:
         value = np.asarray(self.leaves[node])[()]
         return Moved(value, value, self.arithmetic)
 
     def constant(self, node: Expr) -> Moved:
-        value = constant_value(node.payload, np.dtype(np.float64), node.kind)
+        value = constant_value(node, np.dtype(np.float64))
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
         unit = self.arithmetic.unit
@@ -259,7 +261,7 @@ def _distance(x: Moved) -> Any:
     far = np.where(
         np.equal(x.moved, x.value), 0.0, np.abs(np.subtract(x.moved, x.value, dtype=np.float64))
     )
-    return np.where(np.isnan(far), np.inf, far)
+    return without_nan(far)
 
 
 def _terms(

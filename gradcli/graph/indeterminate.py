@@ -10,21 +10,21 @@ the variable. If it is zero at the point only, the product tends to 0 where the 
 order than the infinity (``x*sqrt(x)``). Otherwise it stays NaN (``sqrt(x)**2``, whose derivative is
 1, or ``cos(sqrt(x))``, where it is -1/2).
 
-The sweep therefore runs first with plain products. Only where that gives NaN, it runs again on
-`Germ` objects, once for each variable.
+The sweep therefore runs first with plain products (`gradients` in `graph/sweep.py`). Only where
+that gives NaN, it runs again on `Germ` objects, once for each variable.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import dependents
-from gradcli.graph.sweep import backward
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where
@@ -42,6 +42,7 @@ _FAST = 1e9  # the order of what vanishes faster than any power
 _NUDGE = 1e-3
 
 Table = Callable[[Any], Any]
+Sweep = Callable[..., dict[Any, Any]]
 
 
 class Germ(Operand):
@@ -364,53 +365,45 @@ _MOST = 40_000  # most nodes visited for all variables together, which takes som
 _ONE_BY_ONE = 64  # most open entries of a variable that are decided one by one
 
 
-def gradients(
+def decide(
+    found: dict[Any, Any],
     order: Sequence[Any],
     seeds: Mapping[Any, Any],
     wrt: Sequence[Any],
     value_of: Table,
-    decided: list[Any] | None = None,
-) -> dict[Any, Any]:
-    """Return what `backward` gives, with zero times infinity decided for each variable.
+    backward: Sweep,
+    decided: list[Any],
+) -> None:
+    """Decide zero times infinity in the adjoints that plain products have given.
 
-    decided  takes the variables of which some entries were NaN before
+    backward  the sweep
+    decided   takes the variables of which some entries were NaN before
     """
-    found = backward(order, seeds, wrt, value_of, bare=True)
     left = _MOST
     for x in wrt:
         part = found.get(x)
-        if part is not None and has_nan(part):
+        if part is None:
+            continue
+        open_ = np.isnan(floats(part))
+        if open_.any():
             moved = dependents(order, {x})
             near = [node for node in order if node in moved]
             left -= len(near)
             if left < 0:
                 break  # what is still open stays NaN
-            if decided is not None:
-                decided.append(x)
-            found[x] = _decide_adjoint(near, seeds, x, value_of, part, np.isnan(floats(part)))
-    return found
-
-
-def has_nan(adjoint: Any) -> bool:
-    floats = adjoint.array if hasattr(adjoint, "array") else np.asarray(adjoint)
-    if floats.dtype == object:
-        return any(v != v for v in floats.ravel())
-    return math.isnan(floats) if np.ndim(floats) == 0 else bool(np.isnan(floats.min(initial=0.0)))
+            decided.append(x)
+            sweep = partial(_sweep, near, seeds, x, value_of, backward)
+            found[x] = _decide_adjoint(x, part, open_, sweep)
 
 
 def _decide_adjoint(
-    order: Sequence[Any],
-    seeds: Mapping[Any, Any],
-    x: Any,
-    value_of: Table,
-    part: Any,
-    open_: np.ndarray,
+    x: Any, part: Any, open_: np.ndarray, sweep: Callable[[np.ndarray], Germ]
 ) -> Any:
     """Return the adjoint of x, where ``open_`` says which of its entries are NaN."""
     moving = [np.ones(x.shape, bool)]  # all entries at once, then those still open one by one
     while moving:
         mask = moving.pop()
-        found = _sweep(order, seeds, x, value_of, mask)
+        found = sweep(mask)
         asked = open_ & mask & ~np.isnan(floats(found.value))
         part = replace_where(part, asked, found.value)
         open_ = open_ & ~asked
@@ -426,7 +419,12 @@ def _only(shape: Any, place: np.ndarray) -> np.ndarray:
 
 
 def _sweep(
-    order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, moving: np.ndarray
+    order: Sequence[Any],
+    seeds: Mapping[Any, Any],
+    x: Any,
+    value_of: Table,
+    backward: Sweep,
+    moving: np.ndarray,
 ) -> Germ:
     """Return the adjoint of x on germs, for a point some of whose entries move.
 

@@ -10,7 +10,6 @@ errors' bounds, multi-precision numbers, sympy's expressions, text.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -36,11 +35,17 @@ Values = dict[Expr, Any]
 V = TypeVar("V")
 
 
-class Domain(ABC, Generic[V]):
+class Domain(Generic[V]):
     """One reading of graphs.
 
     An operation of several results is, in any domain, something that `part` takes apart.
+
+    constant   gives a number or an array that stands in the text
+    operation  gives an operation on operands that are known; None stands for one that was left out
     """
+
+    constant: Callable[[Expr], V]
+    operation: Callable[[Expr, Op, list[Any]], V]
 
     def leaf(self, node: Expr) -> V:
         """Return what takes its value from outside.
@@ -49,21 +54,9 @@ class Domain(ABC, Generic[V]):
         """
         raise LookupError(f"no value for {node.payload}")
 
-    @abstractmethod
-    def constant(self, node: Expr) -> V:
-        """Return a number or an array that stands in the text."""
-
-    @abstractmethod
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        """Return an operation on operands that are known.
-
-        None stands for an operand that was left out.
-        """
-
-    def part(self, node: Expr, whole: Any, place: int) -> V:
+    def part(self, node: Expr, whole: Sequence[V], place: int) -> V:
         """One result of an operation that has several."""
-        found: V = whole[place]
-        return found
+        return whole[place]
 
     def alias(self, node: Expr, x: V) -> V:
         """Return a value under a name and an identity of its own."""
@@ -73,14 +66,13 @@ class Domain(ABC, Generic[V]):
         """Return a value through which no derivative flows."""
         return x
 
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> V:
+    def derivative(self, node: Expr, table: Mapping[Expr, V]) -> V:
         """Return a derivative inside of an expression.
 
         It is the expansion by the engine's rules, or what a domain makes of the derivative's
         definition.
         """
-        found: V = table[node.operand]
-        return found
+        return table[node.operand]
 
 
 class Reached(Domain[Any]):
@@ -139,20 +131,16 @@ class Transcription(Domain[V]):
     """
 
     def part(self, node: Expr, whole: Any, place: int) -> V:
-        found: V = self.operation(node, output, [whole])
-        return found
+        return self.operation(node, output, [whole])
 
     def alias(self, node: Expr, x: V) -> V:
-        found: V = self.operation(node, alias, [x])
-        return found
+        return self.operation(node, alias, [x])
 
     def detach(self, node: Expr, x: V) -> V:
-        found: V = self.operation(node, detach, [x])
-        return found
+        return self.operation(node, detach, [x])
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> V:
-        found: V = self.operation(node, derivative, [table[node.operand]])
-        return found
+        return self.operation(node, derivative, [table[node.operand]])
 
 
 class Rebuilding(Transcription[Expr]):
@@ -192,8 +180,7 @@ class Unnamed(Rebuilding):
     """
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        inner: Expr = operands[0] if op is alias else super().operation(node, op, operands)
-        return inner
+        return operands[0] if op is alias else super().operation(node, op, operands)
 
 
 def forward(
@@ -224,7 +211,7 @@ def forward(
                 continue
             op = node.op
             if op is None:
-                table[node] = constant_value(node.payload, dtype, node.kind)
+                table[node] = constant_value(node, dtype)
                 continue
             function = op.forward if node.shape or op.operator is None else op.operator
             try:

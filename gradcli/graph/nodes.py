@@ -287,16 +287,19 @@ class Graph:
 
     def _hold(self, op: Op, shape: Any, operands: list[Any]) -> None:
         """Hold a node that is about to be made to the limits."""
-        entries = (
-            self.limits.check_shape(shape)
-            if op.outputs == 1
-            else max(map(self.limits.check_shape, shape))
+        made = (shape,) if op.outputs == 1 else shape
+        is_heavy = (
+            not all(map(self._is_light, made)) and max(map(self.limits.check_shape, made)) > LIGHT
         )
         # May take more memory or time than the sizes of its arrays suggest.
         if op.core_dims is not None:
-            self.is_heavy |= hold(self.limits, op, shape, operands)
-        elif entries > LIGHT:
-            self.is_heavy = True
+            is_heavy = hold(self.limits, op, shape, operands)
+        self.is_heavy |= is_heavy
+
+    def _is_light(self, shape: Shape) -> bool:
+        """Return whether an array is too small for any limit."""
+        entries, limits = math.prod(filter(None, shape)), self.limits
+        return entries <= LIGHT and entries <= limits.entries and len(shape) <= limits.dimensions
 
     @staticmethod
     def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:
@@ -367,8 +370,9 @@ def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
     return found
 
 
-def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:
-    """Return the NumPy value of a constant node's payload."""
-    if kind != FLOAT:
-        return np.asarray(value, np.bool_ if kind == BOOL else np.int64)[()]
+def constant_value(node: Expr, dtype: np.dtype[Any]) -> Any:
+    """Return a constant in NumPy; the dtype is that of floats."""
+    value = node.payload
+    if node.kind != FLOAT:
+        return np.asarray(value, np.bool_ if node.kind == BOOL else np.int64)[()]
     return np.asarray(float(value) if isinstance(value, (Constant, int)) else value, dtype)[()]

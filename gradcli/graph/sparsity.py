@@ -339,7 +339,7 @@ class Dependence(Reached):
         x, axis = node.operand, node.static["axis"]
         if axis is None or not x.shape:
             return None
-        mixed = self.sets.along(operands[0], axes_of(axis, len(x.shape)))
+        mixed = self.sets.along(operands[0], axes_of(axis, x.shape))
         if node.shape == x.shape:
             return np.broadcast_to(mixed, x.shape)
         shapes = [reduced_shape(x.shape, axis, keepdims) for keepdims in (True, False)]
@@ -354,7 +354,7 @@ class Along(Arrays):
         self.sets = sets
 
     def fold_axes(self, x: np.ndarray, fold: Fold, axis: Any, keepdims: bool) -> np.ndarray:
-        gone = axes_of(axis, x.ndim)
+        gone = axes_of(axis, x.shape)
         found = self.sets.along(x, gone)
         return (
             found

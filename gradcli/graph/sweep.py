@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.errors import ShapeError
+from gradcli.errors import EvaluationError, ShapeError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
@@ -210,6 +210,59 @@ def sweep(
             adjoints[operand] = fitting if earlier is None else earlier + fitting
 
 
+def gradients(
+    order: Sequence[Any],
+    seeds: Mapping[Any, Any],
+    wrt: Sequence[Any],
+    value_of: Callable[[Any], Any],
+    decided: list[Any] | None = None,
+) -> dict[Any, Any]:
+    """Return what `backward` gives, with zero times infinity decided for each variable.
+
+    decided  takes the variables of which some entries were NaN before
+    """
+    found = backward(order, seeds, wrt, value_of, bare=True)
+    if has_nan(found):
+        from gradcli.graph.indeterminate import decide
+
+        decide(found, order, seeds, wrt, value_of, backward, [] if decided is None else decided)
+    return found
+
+
+def vjps_at(
+    root: Expr,
+    seed: Any,
+    wrt: Sequence[Expr],
+    values: Mapping[Expr, Any],
+    order: Sequence[Expr] | None = None,
+    decided: list[Expr] | None = None,
+) -> dict[Expr, Any]:
+    """Return the vector-Jacobian products of a node by those that it depends on, in floats.
+
+    Raises EvaluationError.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            order = order or reachable([root])
+            return gradients(order, {root: seed}, wrt, values.__getitem__, decided)
+    except (ValueError, ArithmeticError) as error:
+        raise EvaluationError(f"the gradient has no value: {error}") from None
+
+
+def has_nan(value: Any) -> bool:
+    """Return whether an array has a NaN, or one of several that stand together or by names."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        return any(map(has_nan, value))
+    if value is None:
+        return False
+    array = value.array if hasattr(value, "array") else np.asarray(value)
+    if array.dtype == object:
+        return any(v != v for v in array.ravel())
+    return bool(np.isnan(array).any())
+
+
 def plus(x: Any, y: Any) -> Any:
     """Return a sum of terms, each None where there is none."""
     return y if x is None else x if y is None else x + y
@@ -345,6 +398,15 @@ def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
     return [found[x] if x in found else zeros_like(x) for x in wrt]
 
 
+def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
+    """Return the vector-Jacobian products of a node as nodes, by name.
+
+    The seed is ones, if there is no other.
+    """
+    found = vjp(root, list(wrt.values()), ones_like(root) if seed is None else seed)
+    return dict(zip(wrt, found, strict=True))
+
+
 def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
     """Return the vector-Jacobian product of y with a seed.
 
@@ -358,8 +420,7 @@ def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
 def fill_like(node: Expr, value: float) -> Expr:
     """Return a number in the shape of a node."""
     constant = node.graph.constant(value)
-    found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
-    return found
+    return broadcast_to(constant, shape=node.shape) if node.shape else constant
 
 
 def zeros_like(node: Expr) -> Expr:

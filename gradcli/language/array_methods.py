@@ -21,11 +21,12 @@ from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import constructors
 from gradcli.language.calls import call, result_of
-from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, as_is, full, item, ones, zeros
 from gradcli.language.library_names import SHARED
 from gradcli.language.names import Function, Indices, Thing
-from gradcli.language.scope import Builder, Routine, routines
+from gradcli.language.routines import Routine, routines
+from gradcli.language.scope import Builder
+from gradcli.language.subscripts import index_of
 from gradcli.namespace import ufuncs
 from gradcli.ops.arrays import shapes
 from gradcli.ops.arrays.joining_and_splitting import mix

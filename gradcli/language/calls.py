@@ -19,8 +19,6 @@ from gradcli.errors import (
     GradcliError,
     MissingValueError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     UnknownNameError,
     did_you_mean,
@@ -39,7 +37,8 @@ from gradcli.language.names import (
     Results,
     Thing,
 )
-from gradcli.language.scope import Builder, Range, Scope, run_body
+from gradcli.language.routines import run_body
+from gradcli.language.scope import Builder, Range, Scope
 from gradcli.language.tree import Attribute, Binary, Call, Definition, Frame, Name, Node
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import (
@@ -54,9 +53,9 @@ from gradcli.ops.calling.meanings import (
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import public_names, record_named
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.text import Expansion, calls_in, expand_call
-from gradcli.texts import by_word, suggestion, words
+from gradcli.texts import Source, Span, by_word, suggestion, words
 
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 
@@ -73,7 +72,7 @@ class Derived(Thing):
         """Return the derivatives of the function's value."""
         for name, places in self.steps:
             y = builder.value(value)
-            listed = places if isinstance(places, tuple) else (places,)
+            listed = as_tuple(places)
             made = tuple(differentiate(name, y, parameters[place]) for place in listed)
             value = made if listed is places else made[0]
             if name == "value_and_grad":

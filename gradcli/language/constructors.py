@@ -31,6 +31,7 @@ from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.registry import record_named
+from gradcli.ops.spec import as_tuple
 from gradcli.ops.structure import to_float
 from gradcli.texts import read_float, words
 
@@ -70,8 +71,7 @@ def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dty
     node = _as_dtype(
         builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype
     )
-    filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
-    return filled
+    return shapes.broadcast_to(node, shape=shape) if shape else node
 
 
 def _filler(name: str, value: float) -> Callable[..., Expr]:
@@ -91,7 +91,7 @@ def _filler(name: str, value: float) -> Callable[..., Expr]:
             and dtype_of(shape[-1]) is not None
         ):
             shape, dtype = shape[:-1], shape[-1]  # np.zeros(3, float)
-        extents = shape if isinstance(shape, tuple) else (shape,)
+        extents = as_tuple(shape)
         return _spread(builder, name, value, shape_of(builder, *extents), dtype)
 
     return make
@@ -237,7 +237,7 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
     """
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
-        drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
+        drawn = shape_of(builder, *as_tuple(shape))
         builder.graph.limits.check_array(drawn)
         source = builder.scope.seeded.get(library, builder.scope.random)
         if isinstance(source, Generator):
@@ -317,8 +317,7 @@ def convert(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
 
 def as_boolean(node: Expr) -> Expr:
     """Return what is not 0."""
-    made: Expr = node if node.kind == BOOL else logic.not_equal(node, 0)
-    return made
+    return node if node.kind == BOOL else logic.not_equal(node, 0)
 
 
 def as_whole(builder: Builder, node: Expr) -> Expr:
@@ -334,7 +333,7 @@ def as_whole(builder: Builder, node: Expr) -> Expr:
         and np.isfinite(float(node.payload))
     ):
         return builder.graph.constant(int(node.payload))
-    whole: Expr = builder.whole(node if builder.is_integral(node) else trunc(node))
+    whole: Expr = builder.whole(node if builder.scope.is_integral(node) else trunc(node))
     return whole
 
 
@@ -364,8 +363,7 @@ def _number(builder: Builder, node: Expr) -> Expr:
     """Booleans or whole numbers as floats."""
     if node.is_constant and not isinstance(node.payload, np.ndarray):
         return builder.graph.constant(int(node.payload))
-    made: Expr = builder.graph.apply(to_float, (node,))
-    return made
+    return builder.graph.apply(to_float, (node,))
 
 
 def like(builder: Builder, x: Any, other: Any) -> Any:

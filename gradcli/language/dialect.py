@@ -11,15 +11,17 @@ only when something depends on it, and nothing is read ahead from a stream.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from gradcli.errors import AmbiguousError, ParseError, Source, Span, did_you_mean
+from gradcli.errors import AmbiguousError, ParseError, did_you_mean
 from gradcli.language.python_hints import modules_imported, names_bound
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
+from gradcli.texts import Source, Span
 
 _CHAIN = re.compile(
     r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?"""
@@ -100,39 +102,43 @@ class TwoDialectsError(AmbiguousError):
 class Dialect:
     """Knowledge of a program's dialect while it runs."""
 
-    def __init__(self) -> None:
-        self.asked: str | None = None  # set by an option
-        self.usual: str | None = None  # set by a project's settings
-        self.seen = Evidence()
-        # The dialect that decided a call of the statement being run.
-        self.decided: str | None = None
-        self.conflict: str | None = None  # what is wrong with the line just read
-        self._guesses: dict[Call, Guess] = {}  # in a stream, whose next lines are unknown
-        # Gives the lines to come; None if they are unknown.
-        self._rest: Callable[[], Iterable[Source]] | None = None
-        self._costly = False
-        self._complete = False
+    asked: str | None = None  # set by an option
+    commented: str | None = None  # set by a comment
+    usual: str | None = None  # set by a project's settings
+    decided: str | None = None  # the dialect that decided a call of the statement being run
+    conflict: str | None = None  # what is wrong with the line just read
+    # Gives the lines to come, which are read only when they are needed; None if they are unknown.
+    to_come: Callable[[], Iterable[Source]] | None = None
+    costly = False  # whether they belong to a file that is not read yet
+    _read: object = False  # what has given its lines already
+
+    @cached_property
+    def evidence_read(self) -> Evidence:
+        """Evidence in the lines that have been read."""
+        return Evidence()
+
+    @cached_property
+    def _guesses(self) -> dict[Call, Guess]:
+        """Guesses in a stream, whose next lines are unknown."""
+        return {}
 
     # -- what is read
 
-    def foresee(self, rest: Callable[[], Iterable[Source]], costly: bool = False) -> None:
-        """Register the source of the lines to come, which are read only when they are needed.
+    @property
+    def _complete(self) -> bool:
+        return self._read is self.to_come
 
-        They are ``costly`` if they belong to a file that is not read yet.
-        """
-        self._rest, self._costly, self._complete = rest, costly, False
-
-    def end(self) -> None:
-        """No line is to come; what would give them refers to the program."""
-        self._rest = None
+    def _add(self, source: Source, bound: Iterable[str]) -> None:
+        self.evidence_read.add(source, bound)
+        self.commented = self.evidence_read.asked
 
     def note(self, source: Source, bound: Iterable[str] = ()) -> None:
         """Take note of a new logical line; ``bound`` are the names that have values."""
         if self._complete:
             return
-        known = len(self.seen.prefixes)
-        self.seen.add(source, bound)
-        new = [*self.seen.prefixes][known:]
+        known = len(self.evidence_read.prefixes)
+        self._add(source, bound)
+        new = [*self.evidence_read.prefixes][known:]
         for dialect, guess in product(new, self._guesses.values()):
             if differs(guess.call, frozenset((guess.dialect, dialect))):
                 self.conflict = (
@@ -153,13 +159,13 @@ class Dialect:
 
     def evidence(self) -> Evidence:
         """Return what the program shows, as far as it can be known."""
-        if self._rest is not None and not self._complete:
-            self._complete = True
+        if self.to_come is not None and not self._complete:
+            self._read = self.to_come
             bound: set[str] = set()
-            for source in self._rest():
+            for source in self.to_come():
                 bound.update(names_bound(source.text))
-                self.seen.add(source, bound)
-        return self.seen
+                self._add(source, bound)
+        return self.evidence_read
 
     # -- what is decided
 
@@ -176,23 +182,24 @@ class Dialect:
                 call, dict.fromkeys(own.prefixes, line), "the statement has"
             )
             return self.decided
-        if self._costly and not self._complete and not differs(call):
+        if self.costly and not self._complete and not differs(call):
             return None
         evidence = self.evidence()
         found = evidence.prefixes or {**evidence.imports, **evidence.constants}
         if found:
             decided: str | None = self._one_of(call, found)
         else:
-            decided = self.asked_dialect() or (TORCH if own.methods or evidence.methods else None)
+            decided = self.asked_for or (TORCH if own.methods or evidence.methods else None)
         if decided is not None and decided != NUMPY and differs(call):
             self.decided = decided
-        if self._rest is None and call not in self._guesses:
+        if self.to_come is None and call not in self._guesses:
             self._guesses[call] = Guess(call, decided or NUMPY, line)
         return decided
 
-    def asked_dialect(self) -> str | None:
-        """Return what an option, a comment or the settings ask for."""
-        return self.asked or self.seen.asked or self.usual
+    @property
+    def asked_for(self) -> str | None:
+        """The dialect that an option, a comment or the settings ask for."""
+        return self.asked or self.commented or self.usual
 
     def is_pasted(self) -> bool:
         """Return whether the program has prefixes or import lines."""
@@ -222,39 +229,6 @@ PREFIX = {NUMPY: "np", TORCH: "torch", "jax": "jnp"}
 
 def _spelling(call: Call) -> str:
     return f"'.{call.name}()'" if call.method else f"'{call.name}()'"
-
-
-class Ahead:
-    """Lines that are handed on as they are asked for, and can be looked at before."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = iter(lines)
-        self.count = 0  # number of lines handed on
-
-    def __iter__(self) -> Iterator[str]:
-        while (line := next(self._lines, None)) is not None:
-            self.count += 1
-            yield line
-
-    def rest(self) -> list[str]:
-        """Return the lines that are to come.
-
-        An error while reading them is raised later, in its turn.
-        """
-        waiting: list[str] = []
-        failure = None
-        try:
-            waiting.extend(self._lines)
-        except Exception as error:
-            failure = error
-        self._lines = _again(waiting, failure)
-        return waiting
-
-
-def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
-    yield from lines
-    if failure is not None:
-        raise failure
 
 
 def unknown_dialect(source: Source) -> ParseError | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, LimitError, ParseError
 from gradcli.language.tokens import (
     END,
     NAME,
@@ -24,7 +24,7 @@ from gradcli.language.tokens import (
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.texts import by_word, suggestion, words
+from gradcli.texts import Source, Span, by_word, suggestion, words
 
 LEVELS = 60  # most levels of nested groups and command arguments
 

@@ -30,7 +30,8 @@ from gradcli.language.constructors import (
     whole_numbers,
 )
 from gradcli.language.names import DERIVATIVES, Function, Results, Thing, dtype_of
-from gradcli.language.scope import Builder, Range, routines
+from gradcli.language.routines import routines
+from gradcli.language.scope import Builder, Range
 from gradcli.namespace import compositions
 from gradcli.ops import registry
 from gradcli.ops.arrays.joining_and_splitting import concatenate
@@ -388,8 +389,7 @@ def _single(builder: Builder, x: Any, name: str) -> Expr:
             f"{name}() takes one number, not an array of shape {node.shape}",
             help=f"write x.astype({name})",
         )
-    single: Expr = reshape(node, shape=()) if node.shape else node
-    return single
+    return reshape(node, shape=()) if node.shape else node
 
 
 def float_(builder: Builder, x: Any = 0) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
-from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, LimitError, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.calls import (
@@ -29,11 +29,11 @@ from gradcli.language.calls import (
     refuse_neighbours,
     unknown_function,
 )
-from gradcli.language.coercion import subscript
 from gradcli.language.names import DERIVATIVES, FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading, attribute
 from gradcli.language.scope import Scope
 from gradcli.language.statements import read_again
+from gradcli.language.subscripts import subscript
 from gradcli.language.tree import (
     CONDITIONS,
     Attribute,
@@ -62,6 +62,7 @@ from gradcli.ops.calling.textbook import MARKS, is_own
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.text import Expansion, expand_call
+from gradcli.texts import Source
 
 
 class Lowering(Reading):
@@ -97,7 +98,9 @@ class Lowering(Reading):
         found = (
             dialect.decided
             or (next(iter(touched)) if len(touched) == 1 else None)
-            or dialect.asked_dialect()
+            or dialect.asked
+            or dialect.commented
+            or dialect.usual
         )
         return None if found == NUMPY else found
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.names import Module, nodes_in
 from gradcli.language.tree import (
@@ -39,6 +38,7 @@ from gradcli.language.tree import (
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.structure import alias, derivative, detach
 from gradcli.ops.text import Expansion
+from gradcli.texts import Source, Span
 
 Origins = dict[Expr, list["Origin"]]
 

@@ -47,7 +47,7 @@ from functools import cached_property
 from threading import Lock
 from typing import NamedTuple, NoReturn, TypeVar
 
-from gradcli.errors import AmbiguousError, Label, LimitError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, Label, LimitError, ParseError
 from gradcli.language.names import DERIVATIVES
 from gradcli.language.tokens import (
     END,
@@ -60,8 +60,10 @@ from gradcli.language.tokens import (
     STRING,
     SUPERSCRIPT,
     SYMBOL,
+    Part,
     Token,
     end_of,
+    refuse_sign,
     superscript_value,
 )
 from gradcli.language.tree import (
@@ -95,7 +97,7 @@ from gradcli.ops.text import (
     PRODUCT,
     TERM,
 )
-from gradcli.texts import by_word, read_float, words
+from gradcli.texts import Source, Span, by_word, read_float, words
 
 LEVELS = 5_000  # most levels of nesting: brackets, and functions without brackets
 _SHALLOW = 8  # levels for which Python's usual recursion limit is enough
@@ -193,6 +195,17 @@ def first(
         made.called, made.source = frozenset(parser.called), source
         made.span = parser.tokens[parser.first].start, parser.tokens[-1].start
     return made, at + parser.at - parser.first
+
+
+def value_in(
+    part: Part, place: int, values: frozenset[str] = frozenset(), end: int | None = None
+) -> Expression:
+    """All of a statement from a place on, or up to another one, as an expression."""
+    at = part.start + place
+    stop = part.stop if end is None else part.start + end
+    if "±" in part.source.text:
+        refuse_sign(part.source, part.tokens[at:stop])
+    return parse_tokens(part.source, part.tokens, at, stop, values)
 
 
 def _begins_value(token: Token) -> bool:

@@ -8,114 +8,21 @@ Asked only where a statement begins with one of Python's own words, or cannot be
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
-from typing import Any, NamedTuple, NoReturn
 
-from gradcli.errors import ParseError, Source, Span, UnknownNameError
-from gradcli.language.parser import parse_tokens
+from gradcli.errors import ParseError, UnknownNameError
 from gradcli.language.tokens import (
     END,
     PYTHON_WORDS,
-    SYMBOL,
+    Part,
+    SaidError,
     Token,
     end_of,
     next_token,
-    outside,
-    refuse_sign,
 )
-from gradcli.language.tree import Binding, Effect, Expression, Import, Imported, Lost, Statement
+from gradcli.language.tree import Effect, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOTS, TORCH
-from gradcli.texts import by_word, suggestion, words
-
-# -- Statements as parts of a logical line: their tokens, and where they end ----------------------
-
-
-class SaidError(ParseError):
-    """An error whose words are about what the statement is: nothing more is to be said of it."""
-
-
-class Part(NamedTuple):
-    """The tokens of one statement, start:stop of those of its line."""
-
-    source: Source
-    tokens: list[Token]
-    start: int
-    stop: int
-    span: Span
-
-    def token(self, place: int) -> Token:
-        """Return a token by its place in the statement; END after the last."""
-        at = self.start + place
-        return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
-
-    def outside(self, begin: int = 0, end: int | None = None) -> list[int]:
-        """Return the places outside of brackets; the brackets themselves count as outside."""
-        stop = self.stop if end is None else self.start + end
-        return [at - self.start for at in outside(self.tokens, self.start + begin, stop)]
-
-    def places(self, text: str, begin: int = 0, end: int | None = None) -> list[int]:
-        """Return the places of a sign or word outside of brackets."""
-        return [place for place in self.outside(begin, end) if self.token(place).text == text]
-
-    def text(self, begin: int, end: int) -> str:
-        """Return the text of the tokens begin:end."""
-        if begin >= end:
-            return ""
-        return self.source.text[self.token(begin).start : end_of(self.token(end - 1))]
-
-    def cut(self, span: Span) -> Part:
-        """Return the tokens of a part of the text."""
-        start, stop = (bisect_left(self.tokens, place, key=attrgetter("start")) for place in span)
-        return Part(self.source, self.tokens, start, stop, span)
-
-    def closing(self, place: int) -> int:
-        """Return the place of the bracket that closes the one at a place, or -1."""
-        depth = 0
-        for at in range(self.start + place, self.stop):
-            text = self.tokens[at].text
-            depth += (text in ("(", "[")) - (text in (")", "]"))
-            if depth == 0:
-                return at - self.start
-        return -1
-
-    def expression(
-        self, place: int, values: frozenset[str] = frozenset(), end: int | None = None
-    ) -> Expression:
-        """All from a place on, or up to another one, as an expression."""
-        at = self.start + place
-        stop = self.stop if end is None else self.start + end
-        if "±" in self.source.text:
-            refuse_sign(self.source, self.tokens[at:stop])
-        return parse_tokens(self.source, self.tokens, at, stop, values)
-
-    def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
-        """Refuse the statement in words about what it is."""
-        raise SaidError(message, span=span, source=self.source, help=help)
-
-    def bind(self, name: Token, expression: Expression, **more: Any) -> Binding:
-        """Return the binding of a name by the statement."""
-        return Binding(self.source, self.span, name.text, name.span, expression, **more)
-
-
-def statements_between(source: Source, tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the places of the first token of each statement, and of the token after it.
-
-    A semicolon outside of brackets ends one, and the END.
-    """
-    start = depth = 0
-    if ";" in source.text:  # megabytes of text rarely have one
-        for i, (kind, text, _) in enumerate(tokens):
-            if kind == SYMBOL:
-                depth += (text in ("(", "[")) - (text in (")", "]"))
-                if text == ";" and depth <= 0:
-                    if i > start:
-                        yield start, i
-                    start, depth = i + 1, 0
-    if len(tokens) - 1 > start:
-        yield start, len(tokens) - 1
-
+from gradcli.texts import Source, Span, by_word, suggestion, words
 
 _LEFT_OUT = "leave it out"
 _DEFINITION = "write f(x) = x**2 for a function"

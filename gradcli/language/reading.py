@@ -6,16 +6,15 @@ they were written for.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AmbiguousError, ArgumentError, Source, UnknownNameError
+from gradcli.errors import AmbiguousError, ArgumentError, GradcliError, UnknownNameError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import calls
 from gradcli.language.calls import exists, is_function, missing_value, suggest_name
-from gradcli.language.coercion import Coercion
 from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
 from gradcli.language.python_hints import unknown_module, unknown_name
@@ -60,6 +59,7 @@ from gradcli.ops.calling.prefixes import (
     named_constant,
     owner,
 )
+from gradcli.texts import Source
 
 # -- The names that stand in expressions, also through the functions that these call --------------
 
@@ -101,24 +101,20 @@ def words_of(statement: Statement) -> set[str]:
     return found.difference(own)
 
 
-def mentioned_names(
-    expressions: Iterable[Expression],
-    functions: Mapping[str, Definition],
-    values: Container[str] = (),
-) -> list[str]:
-    """Return the names that expressions depend on, without functions and libraries.
+def mentioned_names(statement: Statement, scope: Scope) -> list[str]:
+    """Return the names that a statement's expressions depend on, without functions and libraries.
 
-    The omitted names are those of the catalogue's functions and of libraries. ``values`` are names
-    that have values: even before a bracket, they are factors.
+    The omitted names are those of the catalogue's functions and of libraries. Names that have
+    values are factors even before a bracket.
     """
     found: dict[str, None] = {}
     seen: set[str] = set()
-    pending = [(expression, frozenset[str]()) for expression in expressions]
+    pending = [(expression, frozenset[str]()) for expression in expressions_of(statement)]
     for expression, own in pending:  # grows during the loop
-        for name in _direct(expression, functions, values):
+        for name in _direct(expression, scope.functions, scope.names):
             if name in own:
                 continue
-            function = functions.get(name)
+            function = scope.functions.get(name)
             if function is None:
                 found[name] = None
             elif name not in seen:
@@ -167,7 +163,7 @@ def evidence_of(frame: Frame, scope: Scope) -> Evidence:
     That is the text of its statement, or of an expression outside of any statement.
     """
     if frame.shown is None:
-        evidence = frame.shown = Evidence(scope.dialect.seen.roots)
+        evidence = frame.shown = Evidence(scope.dialect.evidence_read.roots)
         text = frame.source.text if frame.statement is None else frame.statement.text
         evidence.add(Source(text), {*frame.locals, *scope.names})
     result: Evidence = frame.shown
@@ -280,10 +276,14 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
 # -- Calls: whose function a name is, and what stops gradients -----------------------------------
 
 
-class Reading(Coercion):
+class Reading(Builder):
     """Reads the calls of a program."""
 
     notes_of: dict[Expr, str]  # notes on nodes, for all results that depend on them
+
+    def missing_value(self, variable: FreeVariable) -> GradcliError:
+        """Return the error of a name used where it needs a value."""
+        return missing_value(self.scope, variable)
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
         """Return the library of a function without a prefix.
@@ -363,10 +363,8 @@ class Reading(Coercion):
             list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]
         ).ndim
         dialect, own = self.scope.dialect, evidence_of(frame, self.scope).prefixes
-        if axes > 1 and (
-            own or self.scope.imported or dialect.is_pasted() or dialect.asked_dialect()
-        ):
-            prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.asked_dialect() or NUMPY]
+        if axes > 1 and (own or self.scope.imported or dialect.is_pasted() or dialect.asked_for):
+            prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.asked_for or NUMPY]
             text = frame.text_of(node.arguments[0])
             raise AmbiguousError(
                 f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, "
@@ -466,7 +464,7 @@ class Reading(Coercion):
         return (
             next(iter(found))
             if len(found) == 1
-            else self.scope.dialect.asked_dialect()
+            else self.scope.dialect.asked_for
             if not found
             else None
         )

@@ -17,18 +17,15 @@ from gradcli.errors import (
     GradcliError,
     InputError,
     ParseError,
-    Source,
-    Span,
     TypeMismatchError,
     as_gradcli_error,
 )
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
-from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
 from gradcli.language.python_hints import is_head, names_changed, pieces
-from gradcli.language.reading import expressions_of, mentioned_names, names_bound_by, words_of
+from gradcli.language.reading import mentioned_names, names_bound_by, words_of
 from gradcli.language.scope import (
     NO_RANGES,
     Bound,
@@ -45,7 +42,7 @@ from gradcli.language.statements import (
     tokens_of,
     without_bad_help,
 )
-from gradcli.language.tokens import SYMBOL, has_sign, logical_lines, refuse_measured, sign_in
+from gradcli.language.tokens import SYMBOL, Ahead, has_sign, logical_lines, refuse_measured, sign_in
 from gradcli.language.tree import (
     Asked,
     Assertion,
@@ -67,7 +64,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
-from gradcli.texts import normalize
+from gradcli.texts import Source, Span, normalize
 
 # -- What statements bind names to: values, objects, several results at once, data; and names that
 # an error leaves without a value.
@@ -93,7 +90,7 @@ class Bindings:
         scope = self.scope
         if name in scope.names:
             scope.lost[name] = scope.names.pop(name)
-        scope.failed[name] = line = statement.source.position(statement.span.start)[0]
+        scope.failed[name] = line = statement.place[0]
         if error is not None and error.follows is not None:
             scope.causes[line] = error.follows
 
@@ -151,7 +148,7 @@ class Bindings:
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
-        names = mentioned_names([statement.expression], scope.functions, scope.names)
+        names = mentioned_names(statement, scope)
         if name in names:
             return True
         leaf = scope.leaves.get(name)
@@ -183,7 +180,7 @@ class Bindings:
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
         scope = self.scope
-        names = mentioned_names(expressions_of(statement), scope.functions, scope.names)
+        names = mentioned_names(statement, scope)
         own = [b for b in statement.bindings if b.name in names or self._is_made_of_itself(b)]
         for binding, value in zip(statement.bindings, self._values(statement), strict=True):
             made_of_itself = binding in own and binding.name in scope.names
@@ -424,9 +421,10 @@ class Program:
                 for source in sources(ahead.rest(), name, limits):
                     yield Source(source.text, name, source.first_line + ahead.count)
 
-            scope.dialect.foresee(rest, costly=name is not None)
+            scope.dialect.to_come, scope.dialect.costly = rest, name is not None
         for source in sources(lines, name, limits):
-            scope.dialect.note(source, scope.names)
+            if any(sign in source.text for sign in (".", "#", "import")):
+                scope.dialect.note(source, scope.names)
             yield source
 
     def statements(
@@ -441,7 +439,7 @@ class Program:
 
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
-        self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
+        self.scope.dialect.to_come = lambda: sources(lines, None, self.scope.limits)
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate.
@@ -479,7 +477,7 @@ class Program:
         They and their graph refer to each other, and the collector takes long to find that out.
         """
         self.scope.forget_since(self._begun)
-        self.scope.dialect.end()
+        self.scope.dialect.to_come = None  # what would give them refers to the program
 
     def _run(self, statement: Statement) -> Lowered | None:
         match statement:

@@ -1,32 +1,35 @@
-"""Scope of a running program: its graph, the names bound so far, and its leaves' values."""
+"""Scope of a running program, and what makes nodes of its graph.
+
+A scope has the names bound so far, and the values of leaves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, Source, Span
+from gradcli.errors import ArgumentError, GradcliError, LimitError, ShapeError, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
-from gradcli.language.names import Thing
+from gradcli.language.names import FreeVariable, dtype_of, kind_in_words, nodes_in
 from gradcli.language.tree import Binding, DataBinding, Definition, Frame
 from gradcli.limits import DEFAULT, Limits
 from gradcli.namespace.generator import Generator
 from gradcli.ops import structure
-from gradcli.ops.calling import binding
-from gradcli.ops.calling.binding import Host, Use
+from gradcli.ops.arrays import shapes
+from gradcli.ops.calling.binding import Host, Use, is_quantity
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import Signature, signature
+from gradcli.ops.calling.prefixes import PRECISIONS, TORCH, DType
 from gradcli.ops.facts import Fixed
-from gradcli.ops.text import Expansion, expand_call
-from gradcli.texts import by_word
+from gradcli.ops.spec import Op
+from gradcli.texts import Source, Span
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins
@@ -221,7 +224,7 @@ class Scope:
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
         tables = (
-            self.names, self.outside, self.functions, self.dialect.seen.roots, self.leaves,
+            self.names, self.outside, self.functions, self.dialect.evidence_read.roots, self.leaves,
             self.objects, self.imported, self.failed, self.lost,
         )  # fmt: skip
         return any(name in table for table in tables)
@@ -311,10 +314,10 @@ class Scope:
         return known[node]
 
     def _stays_whole(self, node: Expr) -> bool:
-        if node.op is None:
-            return node in self.whole if node.is_leaf else _is_whole(node.payload)
         if node.kind == "int":
             return True
+        if node.op is None:
+            return node in self.whole if node.is_leaf else _is_whole(node.payload)
         operands = node.given_operands
         if not (node.op.integral or node.op.result == "same") or not all(
             self._integral[operand] for operand in operands
@@ -390,61 +393,7 @@ def quantify(
         scope.replaced = replaced
 
 
-# -- What makes nodes of results, as those see it who are handed one: functions of the language,
-# subscripts, derivatives.
-
-
-class Builder(Host, Protocol):
-    """Converter from results of lowering to nodes or to parameters of the program.
-
-    `coercion.Coercion` is the only one.
-
-    A result is a node or, where the language has them, a tuple, a list (an array not made yet), a
-    string, None, a `Module`, a `Function` or a `FreeVariable`.
-    """
-
-    @property
-    def scope(self) -> Scope: ...
-    @property
-    def graph(self) -> Graph: ...
-
-    def value(self, argument: Any) -> Expr:
-        """Convert a result to a node.
-
-        Raises TypeMismatchError for anything but a number or an array, MissingValueError for a name
-        without a value.
-        """
-
-    def static(self, argument: Any, of: Use | str | None = None) -> Any:
-        """Convert a result to a parameter of the program, known beforehand.
-
-        It is an integer, a tuple, a string or an array of indices.
-        """
-
-    def flag(self, result: Any, place: str) -> bool:
-        """Convert a result to True or False, known beforehand.
-
-        Numbers count as in Python. Raises ArgumentError for anything else.
-        """
-
-    def integer(self, result: Any, place: str = "an index") -> int:
-        """Convert a result to a whole number known beforehand.
-
-        Raises ArgumentError for any other.
-        """
-
-    def number(self, result: Any, place: str | None) -> float:
-        """Convert a result to a number known beforehand, which decides what entries there are.
-
-        Raises ArgumentError for anything else.
-        """
-
-    def is_integral(self, node: Expr) -> bool:
-        """Return whether a node is a whole number (or an array of them) by construction."""
-
-
-# -- Routines: functions and methods that the language has beside the catalogue's, and ranges
-# between brackets.
+# -- What makes nodes of results, or parameters of the program, which are numbers, flags and indices
 
 
 class Range(Fixed):
@@ -460,61 +409,199 @@ class Range(Fixed):
     words = "a slice"
 
 
-def run_body(
-    builder: Builder,
-    function: Signature,
-    body: Callable[..., Any],
-    given: Mapping[str, Any],
-    written: Any,
-) -> Expansion:
-    """Call a body with the kinds of arguments that it takes.
+class Builder(Host):
+    """Takes results of lowering for what a call, an index or an operator wants of them.
 
-    A parameter annotated ``Expr`` gets a node, any other gets the argument as it is. ``written``
-    are the arguments in the text. Raises ArgumentError for a missing one.
-    """
-    import inspect
-
-    for name, wanted in [*inspect.signature(body).parameters.items()][1:]:
-        required = wanted.default is wanted.empty and wanted.kind is not wanted.VAR_KEYWORD
-        if required and name not in given:
-            raise binding.missing(function.target, name, function)
-    kinds = body.__annotations__
-    arguments = {
-        name: builder.value(argument) if kinds.get(name) == "Expr" else argument
-        for name, argument in given.items()
-    }
-    return expand_call(function.target, written, lambda: body(builder, **arguments))
-
-
-class Routine(Thing):
-    """Function, or (with a base) method, made of its parameters and its body.
-
-    The parameters are written as `signature` takes them. ``body(builder, **given)`` gets the
-    written arguments as results of lowering. Parameters of the signature that are left out keep the
-    body's own defaults; those without a default are required.
+    A result is a node or, where the language has them, a tuple, a list (an array not made yet), a
+    string, None, a `Module`, a `Function` or a `FreeVariable`. `Reading` and `Lowering` are made of
+    it.
     """
 
-    def __init__(
-        self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = ()
-    ) -> None:
-        self.written = name
-        self.parameters, self.body, self.parts = parameters, body, base
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.graph = scope.graph
+        # Those of the last expression and of the names that it mentions.
+        self.static_uses: dict[StaticUse, None] = {}
 
-    @cached_property
-    def signature(self) -> Signature:
-        return signature(self.written, self.parameters)
+    def value(self, result: Any, depth: int = 0) -> Expr:
+        """Convert a result to a node.
 
-    def of(self, base: Any) -> Routine:
-        """Return the routine as a method of an object, which becomes the first argument."""
-        return Routine(self.written, self.parameters, self.body, (base,))
+        Numbers stay as they are, and lists become arrays along a new first axis.
 
-    def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """Call the routine; raise ArgumentError for arguments that it does not take."""
-        arguments = [*self.parts, *arguments]
-        given = binding.bind(builder, self.written, self.signature, arguments, keywords)
-        return run_body(builder, self.signature, self.body, given, (arguments, keywords))
+        Raises MissingValueError (or AmbiguousError) for a name without a value, TypeMismatchError
+        for anything else, ShapeError where the entries of a list differ in shape, LimitError for
+        lists nested too deep.
+        """
+        if isinstance(result, Expr):
+            return result
+        if isinstance(result, list):
+            return self._array(result, depth)
+        if isinstance(result, FreeVariable):
+            raise self.missing_value(result)
+        if isinstance(result, (bool, int, float)):
+            return self.graph.constant(result)
+        help = (
+            "write [x, y] for an array; a comma is never a decimal point"
+            if isinstance(result, tuple) and not isinstance(result, DType)
+            else None
+        )
+        raise TypeMismatchError(
+            f"{kind_in_words(result)} where a number or an array is wanted", help=help
+        )
+
+    @abstractmethod
+    def missing_value(self, variable: FreeVariable) -> GradcliError:
+        """Return the error of a name used where it needs a value."""
+
+    def operand(self, result: Any, of: Use) -> Expr:
+        """Return what stands for an operand: any value."""
+        return self.value(result)
+
+    def whole(self, result: Any, of: Use | None = None) -> Expr:
+        """Convert a result to whole numbers that address entries.
+
+        This is a static use of the names in it. Raises as `value` does.
+        """
+        node = self.value(result)
+        self._note_use(node, WHOLE, _place(of))
+        whole: Expr = self.graph.whole(node)
+        return whole
+
+    def _note_use(self, node: Expr, kind: str, place: str) -> None:
+        """Note that the values of leaves are taken here."""
+        for part in reachable([node]):
+            if part.is_leaf:
+                self.static_uses[StaticUse(part, MASK if node.kind == "bool" else kind, place)] = (
+                    None
+                )
+
+    def _array(self, items: list[Any], depth: int) -> Expr:
+        if depth >= self.scope.limits.dimensions:
+            raise LimitError(f"an array nested more than {self.scope.limits.dimensions} deep")
+        nodes = [self.value(item, depth + 1) for item in items]
+        if not nodes:
+            return self.graph.constant(np.zeros(0))
+        if all(node.is_constant for node in nodes):
+            payloads = [node.payload for node in nodes]
+            if len({np.shape(p) for p in payloads}) == 1:
+                return self.graph.constant(np.array(payloads))
+        rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
+        return rows
+
+    def static(self, result: Any, of: Use | str | None = None) -> Any:
+        """Convert a result to a parameter of the program, which is not differentiated.
+
+        Parameters are integers, tuples, strings and index arrays.
+
+        Entries that are whole by construction become integers. Raises as `value` does,
+        EvaluationError where the value cannot be computed, and LimitError for whole numbers beyond
+        2**53, which floats do not tell apart.
+        """
+        kind = QUANTITY if isinstance(of, tuple) and is_quantity(of[0], of[2]) else WHOLE
+        return self._static(result, kind, _place(of))
+
+    def _static(self, result: Any, kind: str, place: str | None, depth: int = 0) -> Any:
+        if isinstance(result, (tuple, list)):
+            if depth >= self.scope.limits.dimensions:
+                raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
+            parts = [self._static(part, kind, place, depth + 1) for part in result]
+            return tuple(parts) if isinstance(result, tuple) else parts
+        if isinstance(result, FreeVariable):
+            raise self.missing_value(result)
+        if isinstance(result, Expr):
+            return self._static_value(result, kind, place)
+        if result is None or isinstance(result, (str, bool, int, float, DType)):
+            return result
+        raise TypeMismatchError(f"{kind_in_words(result)} cannot be used here")
+
+    def _static_value(self, node: Expr, kind: str, place: str | None) -> Any:
+        if node.is_constant:
+            if not isinstance(node.payload, np.ndarray):
+                return node.payload
+        elif place is not None:
+            self._note_use(node, kind, place)
+        if node.kind == "bool":
+            self.scope.masks.append(node)
+            array = np.asarray(self.scope.evaluate(node))
+            return array if array.ndim else bool(array)
+        raw = np.asarray(self.scope.evaluate(node))
+        if self.scope.is_integral(node):
+            if np.all(np.abs(raw) <= 2**53):
+                raw = raw.astype(np.int64)
+            elif kind != QUANTITY:  # a quantity may be infinite, too
+                if not np.all(np.isfinite(raw)):
+                    raise ArgumentError("a whole number is wanted here, not one that is not finite")
+                raise LimitError(
+                    "a whole number beyond 2**53 cannot be an index, a shape or an axis"
+                )
+        return raw if raw.ndim else raw.item()
+
+    def is_axis(self, result: Any) -> bool:
+        """Return whether an argument that may be an axis is one."""
+        if isinstance(result, Expr):
+            return not result.shape and result.kind != "bool" and self.scope.is_integral(result)
+        return result is None or isinstance(result, (tuple, list))
+
+    def is_whole(self, result: Any) -> bool:
+        """Return whether an argument is a whole number, or an array of them."""
+        return self.scope.is_integral(self.value(result))
+
+    def flag(self, result: Any, place: str) -> bool:
+        value = self.static(result, place)
+        if value is not None and not isinstance(value, (bool, int, np.bool_)):
+            raise ArgumentError(f"{place} must be True or False, not {kind_in_words(value)}")
+        return bool(value)
+
+    def integer(self, result: Any, place: str = "an index") -> int:
+        value = self.static(result, place)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise ArgumentError(f"a whole number is wanted here, not {value!r}")
+        return int(value)
+
+    def number(self, result: Any, place: str | None) -> float:
+        """Return a number known beforehand, which decides what entries there are.
+
+        Without a place, it is the number of an operand.
+        """
+        value = self._static(result, MASK, place)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ArgumentError(
+                f"a number known beforehand is wanted here, not {kind_in_words(value)}"
+            )
+        return value
+
+    def literal(self, parameter: str, argument: Any) -> Any:
+        """Return what was written for a parameter that is not read.
+
+        It is a plain value where possible, and None for the program's own precision.
+        """
+        if parameter == "dtype":
+            kind = dtype_of(argument)
+            usual = kind is not None and PRECISIONS.get(kind.name) == self.scope.precision
+            return None if usual else kind or argument
+        if (
+            isinstance(argument, Expr)
+            and argument.is_constant
+            and not isinstance(argument.payload, np.ndarray)
+        ):
+            return argument.payload
+        return argument
+
+    def varies(self, argument: Any) -> bool:
+        """Return whether an argument in the place of a number depends on a name."""
+        return any(part.is_leaf for part in reachable([*nodes_in(argument)]))
+
+    def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
+        """Apply an operation to nodes.
+
+        Several results are given as a tuple.
+        """
+        node = self.graph.apply(op, operands, {**op.static, **static})
+        if op.outputs == 1:
+            return node
+        return tuple(structure.output(node, place=i) for i in range(op.outputs))
 
 
-def routines(table: Mapping[str, tuple[str, Callable[..., Any]]]) -> dict[str, Routine]:
-    """Return a table of routines by their names."""
-    return {name: Routine(name, *given) for name, given in by_word(table).items()}
+def _place(of: Use | str | None) -> str:
+    """Return what an argument is, in words."""
+    return f"'{of[2]}' of {of[1]}" if isinstance(of, tuple) else of or "an index"

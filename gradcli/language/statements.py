@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 from gradcli.errors import (
     AmbiguousError,
@@ -17,17 +16,16 @@ from gradcli.errors import (
     LimitError,
     ParseError,
     ShapeError,
-    Source,
-    Span,
     TypeMismatchError,
     as_gradcli_error,
 )
 from gradcli.graph.nodes import Expr
+from gradcli.language.assertions import Claims
 from gradcli.language.calls import is_function
+from gradcli.language.derivative_heads import derivative, head
 from gradcli.language.dialect import unknown_dialect
-from gradcli.language.parser import first, parse_tokens
+from gradcli.language.parser import parse_tokens, value_in
 from gradcli.language.python_hints import (
-    Part,
     effect,
     explain_error,
     import_line,
@@ -35,7 +33,6 @@ from gradcli.language.python_hints import (
     refuse_block,
     refuse_first_word,
     refuse_method,
-    statements_between,
     values_to_print,
 )
 from gradcli.language.reading import expressions_of
@@ -43,14 +40,11 @@ from gradcli.language.scope import Builder, Scope
 from gradcli.language.tokens import (
     END,
     NAME,
-    NUMBER,
-    PRIME,
     PYTHON_WORDS,
     RESERVED,
     ROOTS,
-    STRING,
-    SUPERSCRIPT,
     SYMBOL,
+    Part,
     Token,
     end_of,
     has_sign,
@@ -58,11 +52,10 @@ from gradcli.language.tokens import (
     refuse_measured,
     refuse_sign,
     sign_in,
-    superscript_value,
+    statements_between,
     tokenize,
 )
 from gradcli.language.tree import (
-    Assertion,
     Binary,
     Binding,
     Call,
@@ -70,16 +63,18 @@ from gradcli.language.tree import (
     Definition,
     Expression,
     Name,
-    Node,
-    Quantified,
     Query,
-    Relation,
     Several,
     Statement,
 )
 from gradcli.ops.arrays import shapes
-from gradcli.ops.text import BINDING, COMPARISON, MASK, TERM
-from gradcli.texts import words
+from gradcli.texts import Source, Span, words
+
+
+def bind(part: Part, name: Token, expression: Expression, /, **more: Any) -> Binding:
+    """Return the binding of a name by a statement."""
+    return Binding(part.source, part.span, name.text, name.span, expression, **more)
+
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``
 #
@@ -117,8 +112,8 @@ def several(part: Part) -> Several:
     if not commas:
         if begin >= stop:
             part.fail("expected a value after '='", part.token(equals).span)
-        whole = part.expression(begin, end=stop)
-        bindings = [part.bind(name, whole, part=place) for place, name in enumerate(targets)]
+        whole = value_in(part, begin, end=stop)
+        bindings = [bind(part, name, whole, part=place) for place, name in enumerate(targets)]
         return Several(part.source, part.span, bindings, shared=True)
     names, values = len(targets), len(commas) + 1
     if names != values:
@@ -129,7 +124,7 @@ def several(part: Part) -> Several:
         )
     bindings = []
     for target, end in zip(targets, [*commas, stop], strict=True):
-        bindings.append(part.bind(target, part.expression(begin, end=end)))
+        bindings.append(bind(part, target, value_in(part, begin, end=end)))
         begin = end + 1
     return Several(part.source, part.span, bindings, shared=False)
 
@@ -410,7 +405,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         and kind != END
         and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS))
     ):
-        return _Claims(part).assertion()
+        return Claims(part).assertion()
     return query(part)
 
 
@@ -421,7 +416,7 @@ def query(part: Part) -> Query:
 
 def plain(part: Part, values: frozenset[str]) -> Expression:
     """Parse an expression and nothing else."""
-    return part.expression(0, values)
+    return value_in(part, 0, values)
 
 
 def derivative_or_expression(part: Part, values: frozenset[str]) -> Expression:
@@ -470,10 +465,10 @@ def binding(part: Part, place: int = 0, equals: int = 0) -> Binding:
         sign = sign_in(part.tokens, part.start + begin, part.stop)
     if sign is None:
         refuse_measured(part.source, part.tokens, part.start + begin, part.stop)
-        return part.bind(name, part.expression(begin), const=const)
-    value = part.expression(begin, end=sign[0] - part.start)
+        return bind(part, name, value_in(part, begin), const=const)
+    value = value_in(part, begin, end=sign[0] - part.start)
     deviation, percent = _deviation(part, sign[1] - part.start)
-    return part.bind(name, value, deviation=deviation, percent=percent)
+    return bind(part, name, value, deviation=deviation, percent=percent)
 
 
 def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
@@ -483,7 +478,7 @@ def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
     """
     count = part.stop - part.start
     percent = place + 1 < count and part.token(count - 1).text == "%"
-    return part.expression(place, end=count - percent), percent
+    return value_in(part, place, end=count - percent), percent
 
 
 def augmented_assignment(part: Part) -> Binding:
@@ -491,13 +486,13 @@ def augmented_assignment(part: Part) -> Binding:
 
     augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression
     """
-    return part.bind(part.token(0), _augmented_value(part, frozenset()))
+    return bind(part, part.token(0), _augmented_value(part, frozenset()))
 
 
 def _augmented_value(part: Part, values: frozenset[str]) -> Expression:
     """``name + (expression)`` of ``name += expression``."""
     name, sign = part.token(0), part.token(1)
-    change = part.expression(2, values)
+    change = value_in(part, 2, values)
     before = Name(name.text, name.start, name.start + len(name.text))
     made = change.extend(before, Binary(sign.text.removesuffix("="), before, change.root))
     made.span, made.read = part.span, _augmented_value
@@ -524,261 +519,5 @@ def definition(part: Part) -> Definition | None:
     name, parameters = part.token(found[1] is not None), (found[2] or found[3]).split(" , ")
     if len(set(parameters)) < len(parameters):
         part.fail("a parameter is named twice", name.span)
-    body = part.expression(found[0].count(" "))
+    body = value_in(part, found[0].count(" "))
     return Definition(part.source, part.span, name.text, name.span, parameters, body)
-
-
-# -- Asserts: claims joined by ``and``, each a comparison. The claims are read as one expression,
-# whose tree says where each has its sides.
-
-
-_LONGEST_CLAIMS = 200  # longest suggestion, in characters
-_EXAMPLE = "write: assert x == y"
-_RANGE = "write: assert x**2 >= 0 for x in -1..1"
-_JOINED = ("and", "or", "not", "if", "else")  # words in a condition that is no comparison
-
-
-def _ends_value(token: Token) -> bool:
-    kind, text, _ = token
-    return (
-        kind in (NUMBER, PRIME, STRING, SUPERSCRIPT)
-        or (kind == NAME and text not in RESERVED)
-        or text in (")", "]")
-    )
-
-
-class _Claims:
-    """An assert, and the places where its tolerance and its ranges begin, or all has ended."""
-
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        words = [
-            (part.token(at).text, at)
-            for at in part.outside(1)[1:]
-            if _ends_value(part.token(at - 1))
-        ]
-        self.stop = part.stop - part.start
-        self.ranges = next(
-            (at for word, at in words if word == "for" and self._names_range(at + 1)), self.stop
-        )
-        self.within = next(
-            (at for word, at in words if word == "within" and at < self.ranges), self.ranges
-        )
-
-    def _names_range(self, at: int) -> bool:
-        return self.part.token(at).kind == NAME and self.part.token(at + 1).text == "in"
-
-    def assertion(self) -> Assertion:
-        """Parse assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" ranges ].
-
-        Raises ParseError for what is no relation, with what to write.
-        """
-        part = self.part
-        for at in part.places(",", 1):
-            message = part.token(at + 1)
-            if message.kind == STRING:
-                help = f"write assert {part.text(1, at)}  # {message.text[1:-1]}"
-                self._fail("an assert takes no message", part.token(at).span, help)
-        relations: list[Relation] = []
-        pending = [part.expression(1, end=self.within).root]
-        while pending:
-            node = pending.pop()
-            if isinstance(node, Binary) and node.operator == "and":
-                pending += (node.right, node.left)
-            else:
-                relations.append(self._relation(node))
-        return Assertion(part.source, part.span, relations, self._tolerance(), self._ranges())
-
-    def _relation(self, node: Node) -> Relation:
-        """Parse ``relation = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum``."""
-        if not isinstance(node, Binary) or BINDING.get(node.operator) != COMPARISON:
-            self._refuse_value(node)
-        left, right = (self.part.cut(side.span).expression(0) for side in (node.left, node.right))
-        return Relation(left, node.operator, right, Span(node.left.start, node.right.end))
-
-    def _tolerance(self) -> Expression | None:
-        """``within`` a sum, which nothing follows but ranges."""
-        if self.within == self.ranges:
-            return None
-        part, begin = self.part, self.within + 1
-        stop = part.start + self.ranges
-        found, at = first(part.source, part.tokens, part.start + begin, stop, frozenset(), MASK + 1)
-        end = at - part.start
-        if end < self.ranges:
-            claims, more = part.text(1, self.within), part.text(end + 1, self.stop)
-            self._fail(
-                "'within' stands at the end, and holds for every relation",
-                part.token(end).span,
-                f"write assert {claims} and {more} within {part.text(begin, end)}",
-            )
-        return found
-
-    def _ranges(self) -> tuple[Quantified, ...]:
-        """Parse the ranges of an assert: ``range = NAME "in" sum ".." sum``."""
-        found: dict[str, Quantified] = {}
-        if self.ranges == self.stop:
-            return ()
-        part, commas = self.part, self.part.places(",", self.ranges)
-        for begin, end in pairwise([self.ranges, *commas, self.stop]):
-            at = begin + 1
-            name, dots = part.token(at), part.places("..", at, end)
-            stop = end_of(part.token(end - 1))
-            span = Span(name.start, max(stop, name.start + 1))
-            if (
-                not self._names_range(at)
-                or len(dots) != 1
-                or dots[0] in (at + 2, end - 1)
-                or name.text in found
-            ):
-                message = "a range is a name of its own and two ends"
-                part.fail(message, span, _RANGE)
-            ends = part.expression(at + 2, end=dots[0]), part.expression(dots[0] + 1, end=end)
-            found[name.text] = Quantified(name.text, *ends, span)
-        return tuple(found.values())
-
-    def _refuse_value(self, node: Node) -> NoReturn:
-        """Refuse a claim that is no comparison: a condition is compared with True."""
-        claim = self.part.cut(node.span)
-        words = [claim.token(at) for at in claim.outside() if claim.token(at).text in _JOINED]
-        if words:
-            claims, rest = self.part.text(1, self.within), self.part.text(self.within, self.stop)
-            self._fail(
-                f"'{words[0].text}' cannot join claims: each claim of an assert holds by itself",
-                words[0].span,
-                f"write assert ({claims}) == True {rest}".rstrip(),
-            )
-        message = "an assert compares two values: with == != < <= > or >="
-        self._fail(message, node.span, _EXAMPLE)
-
-    def _fail(self, message: str, span: Span, help: str) -> NoReturn:
-        shown = (
-            len(help) <= _LONGEST_CLAIMS
-            and "\n" not in help
-            and "#" not in self.part.text(1, self.stop)
-        )
-        source, help = self.part.source, help if shown else _EXAMPLE
-        error = ParseError(message, span=span, source=source, help=help)
-        error.instead = _EXAMPLE
-        raise error
-
-
-# -- Derivatives as textbooks write them, at the start of a statement: ``d/dx(x^2)``, ``d²/dt² sin
-# t``, ``∂/∂x x^2y``.
-
-
-_HIGHEST = 12  # highest order of a derivative
-
-
-class Head(NamedTuple):
-    """Head of a derivative, ``d^2/dx^2``.
-
-    ``variables`` has each variable once for each order, ``differentials`` the names that have no
-    value there, and ``body`` is the place after the head.
-    """
-
-    variables: list[str]
-    differentials: frozenset[str]
-    body: int
-
-
-_LONGEST_HEAD = 4 * _HIGHEST  # in tokens
-_ORDER = r"(?:\*\* ([0-9]+) |([⁰¹²³⁴-⁹]+) )?"
-_HEADS = {
-    sign: re.compile(rf"{sign} {_ORDER}/ ((?:{sign}\S+ {_ORDER}){times})")
-    for sign, times in (("d", ""), ("∂", "+"))
-}  # for texts of tokens, joined by blanks
-
-
-def head(tokens: list[Token], start: int, stop: int) -> Head | None:
-    """Parse the differential operator at the beginning of a statement.
-
-    None is returned if there is no operator, or nothing follows to which it could apply.
-    """
-    sign = tokens[start].text
-    found = _HEADS[sign].match(
-        "".join([f"{token.text} " for token in tokens[start : min(stop, start + _LONGEST_HEAD)]])
-    )
-    if found is None:
-        return None
-    variables: list[str] = []
-    words = {sign}
-    for joined, *order in re.findall(rf"{sign}(\S+) {_ORDER}", found[3]):
-        words.add(sign + joined)
-        names = [joined] if sign == "d" else [name for name in joined.split(sign) if name]
-        variables += [*names, *names[-1:] * (_order(*order) - 1)]
-    at = start + found[0].count(" ")
-    if len(variables) != _order(*found.groups("")[:2]) or len(variables) > _HIGHEST or at >= stop:
-        return None
-    kind, text, _ = tokens[at]
-    if kind == SYMBOL and text not in ("(", "[", "|", *ROOTS):
-        return None
-    return (
-        Head(variables, frozenset(words), at)
-        if kind in (NAME, NUMBER, SYMBOL) and text not in BINDING
-        else None
-    )
-
-
-def _order(digits: str, superscript: str) -> int:
-    """Return the order that an exponent gives, 1 without one.
-
-    A high exponent is cut short; it only matters that the order is too high.
-    """
-    return int(digits[:4] or superscript_value(superscript[:4] or "¹"))
-
-
-def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
-    """``grad(body, x)``, as often as the order says.
-
-    Raises AmbiguousError where the text may go on after what is differentiated.
-    """
-    source, tokens, at, stop = part.source, part.tokens, found.body, part.stop
-    if tokens[at].text in ("(", "["):
-        closing = part.start + part.closing(at - part.start)
-        if part.start <= closing < stop - 1:
-            raise _two_readings(part, found, closing + 1)
-        inner = tokens[at].text == "[" and closing == stop - 1
-        body = parse_tokens(source, tokens, at + inner, stop - inner, values)
-    else:
-        body, place = first(source, tokens, at, stop, values, TERM)
-        if place < stop:
-            raise _two_readings(part, found, place)
-    begin, end = part.span.start, tokens[at].start
-    made = body
-    for variable in found.variables:
-        name, callee = Name(variable, begin, end), Name("grad", begin, end)
-        made = made.extend(name, callee, Call(callee, [made.root, name], [], 0, part.span.end))
-    made.derived = Query(source, Span(end, part.span.end), body), found.variables
-    made.implied, made.differentials, made.source, made.span = (
-        True,
-        found.differentials,
-        source,
-        part.span,
-    )
-    return made
-
-
-def _two_readings(part: Part, found: Head, place: int) -> AmbiguousError:
-    text, tokens, end = part.source.text, part.tokens, part.span.end
-    begin, cut = tokens[found.body].start, tokens[place].start
-    operator, body, rest = (
-        text[part.span.start : begin].strip(),
-        text[begin:cut].strip(),
-        text[cut:end],
-    )
-    first = body[1:-1] if body.startswith("(") and body.endswith(")") else body
-    for variable in found.variables:
-        first = f"grad({first}, {variable})"
-    joint = (
-        "*"
-        if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER)
-        else " "
-        if rest[:1] in "+-"
-        else ""
-    )
-    error = AmbiguousError(
-        f"'{operator}' has two readings: of all that follows, or of the first part", source=part.source, span=part.span,
-        help=f"write {operator}({text[begin:end]}) or {first}{joint}{rest}",
-    )  # fmt: skip
-    error.instead = "write d/dx(x^2 + x) or grad(x^2, x) + x"
-    return error

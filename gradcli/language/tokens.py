@@ -1,18 +1,20 @@
-"""Text to tokens, text to logical lines, and where ``±`` stands among tokens."""
+"""Text to tokens, text to logical lines and statements, and where ``±`` stands among tokens."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, NoReturn
 
-from gradcli.errors import AmbiguousError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, ParseError
 from gradcli.ops.calling.textbook import NOT_COMPUTED
 from gradcli.texts import FRACTIONS as FRACTION_SIGNS
 from gradcli.texts import NAME as NAME_PATTERN
-from gradcli.texts import by_word, words
+from gradcli.texts import Source, Span, by_word, words
 
 # The groups of _TOKEN, from 1 on.
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)
@@ -207,6 +209,39 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
     yield from _regroup(pending, depths, first)
 
 
+class Ahead:
+    """Lines that are handed on as they are asked for, and can be looked at before."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self.count = 0  # number of lines handed on
+
+    def __iter__(self) -> Iterator[str]:
+        while (line := next(self._lines, None)) is not None:
+            self.count += 1
+            yield line
+
+    def rest(self) -> list[str]:
+        """Return the lines that are to come.
+
+        An error while reading them is raised later, in its turn.
+        """
+        waiting: list[str] = []
+        failure = None
+        try:
+            waiting.extend(self._lines)
+        except Exception as error:
+            failure = error
+        self._lines = _again(waiting, failure)
+        return waiting
+
+
+def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
+    yield from lines
+    if failure is not None:
+        raise failure
+
+
 def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[int, str]]:
     """Logical lines of a stretch in which some bracket is never closed, in linear time."""
     ends = []
@@ -226,6 +261,80 @@ def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[
                 stop += 1
         yield first + start, "".join(lines[start:stop])
         start = stop
+
+
+# -- Statements as parts of a logical line: their tokens, and where they end
+
+
+class SaidError(ParseError):
+    """An error whose words are about what the statement is: nothing more is to be said of it."""
+
+
+class Part(NamedTuple):
+    """The tokens of one statement, start:stop of those of its line."""
+
+    source: Source
+    tokens: list[Token]
+    start: int
+    stop: int
+    span: Span
+
+    def token(self, place: int) -> Token:
+        """Return a token by its place in the statement; END after the last."""
+        at = self.start + place
+        return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
+
+    def outside(self, begin: int = 0, end: int | None = None) -> list[int]:
+        """Return the places outside of brackets; the brackets themselves count as outside."""
+        stop = self.stop if end is None else self.start + end
+        return [at - self.start for at in outside(self.tokens, self.start + begin, stop)]
+
+    def places(self, text: str, begin: int = 0, end: int | None = None) -> list[int]:
+        """Return the places of a sign or word outside of brackets."""
+        return [place for place in self.outside(begin, end) if self.token(place).text == text]
+
+    def text(self, begin: int, end: int) -> str:
+        """Return the text of the tokens begin:end."""
+        if begin >= end:
+            return ""
+        return self.source.text[self.token(begin).start : end_of(self.token(end - 1))]
+
+    def cut(self, span: Span) -> Part:
+        """Return the tokens of a part of the text."""
+        start, stop = (bisect_left(self.tokens, place, key=attrgetter("start")) for place in span)
+        return Part(self.source, self.tokens, start, stop, span)
+
+    def closing(self, place: int) -> int:
+        """Return the place of the bracket that closes the one at a place, or -1."""
+        depth = 0
+        for at in range(self.start + place, self.stop):
+            text = self.tokens[at].text
+            depth += (text in ("(", "[")) - (text in (")", "]"))
+            if depth == 0:
+                return at - self.start
+        return -1
+
+    def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
+        """Refuse the statement in words about what it is."""
+        raise SaidError(message, span=span, source=self.source, help=help)
+
+
+def statements_between(source: Source, tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the places of the first token of each statement, and of the token after it.
+
+    A semicolon outside of brackets ends one, and the END.
+    """
+    start = depth = 0
+    if ";" in source.text:  # megabytes of text rarely have one
+        for i, (kind, text, _) in enumerate(tokens):
+            if kind == SYMBOL:
+                depth += (text in ("(", "[")) - (text in (")", "]"))
+                if text == ";" and depth <= 0:
+                    if i > start:
+                        yield start, i
+                    start, depth = i + 1, 0
+    if len(tokens) - 1 > start:
+        yield start, len(tokens) - 1
 
 
 # -- Values with standard deviations: where ``±`` (or ``+/-``) stands in a binding, and what reads like

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from copy import copy
 from typing import Any, NamedTuple
 
-from gradcli.errors import AmbiguousError, GradcliError, Source, Span, TypeMismatchError
+from gradcli.errors import AmbiguousError, GradcliError, TypeMismatchError
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.facts import Fixed
@@ -29,6 +29,7 @@ from gradcli.ops.text import (
     UNARY,
     Expansion,
 )
+from gradcli.texts import Source, Span
 
 
 class Node:
@@ -228,6 +229,11 @@ class Statement(Fixed):
     @property
     def text(self) -> str:
         return self.source.text[self.span.start : self.span.end]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column at which it begins."""
+        return self.source.position(self.span.start)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.text!r})"

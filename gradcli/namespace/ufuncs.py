@@ -55,8 +55,7 @@ def reduce(call: Call, name: str, x: Any, axis: Any = 0, **more: Any) -> Any:
 def _place(axis: Any, x: Any) -> int:
     if not x.shape:
         raise ShapeError("a number has no axis to go along")
-    place: int = one_axis(axis, len(x.shape))
-    return place
+    return one_axis(axis, x.shape)
 
 
 def _running(call: Call, name: str, x: Any, axis: int) -> list[Any]:

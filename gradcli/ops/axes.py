@@ -144,8 +144,7 @@ def places_along(shape: Shape, index: Any, axis: int) -> np.ndarray:
     others = tuple(
         slice(None) if i == axis % len(shape) else slice(n) for i, n in enumerate(np.shape(index))
     )
-    found: np.ndarray = np.take_along_axis(entry_numbers(shape)[others], np.asarray(index), axis)
-    return found
+    return np.take_along_axis(entry_numbers(shape)[others], np.asarray(index), axis)
 
 
 def add_up(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
@@ -216,7 +215,7 @@ class Arrays:
     def fold_axes(self, x: Any, fold: Fold, axis: Any, keepdims: bool) -> Any:
         if fold is not SUM:
             raise NoLoop
-        axes = axes_of(axis, x.ndim)
+        axes = axes_of(axis, x.shape)
         kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
         self._steps.append(lambda c: np.broadcast_to(c.reshape(kept), x.shape))
         return np.sum(

@@ -140,13 +140,13 @@ def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
 
 def reduced_shape(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
     """Return the shape of a reduction's result."""
-    axes = axes_of(axis, len(shape))
+    axes = axes_of(axis, shape)
     return tuple([1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes])
 
 
 def kept_shape(shape: Shape, axis: Any) -> Shape:
     """Return the unchanged shape of an operation along axes, which are checked."""
-    axes_of(axis, len(shape))
+    axes_of(axis, shape)
     return shape
 
 
@@ -157,7 +157,7 @@ def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 def count(shape: Shape, axis: Any) -> int:
     """Return how many entries go into one entry of the result."""
-    return math.prod([shape[a] for a in axes_of(axis, len(shape))])
+    return math.prod([shape[a] for a in axes_of(axis, shape)])
 
 
 # Additions that an entry goes through in a pairwise sum, plus two for each doubling.

@@ -128,7 +128,7 @@ class Chunks:
         return Cut(shape, None if x.axis is None else len(shape) - len(x.shape) + x.axis)
 
     def fold_axes(self, x: Cut, fold: Fold, axis: Any, keepdims: bool) -> Cut:
-        axes = axes_of(axis, len(x.shape))
+        axes = axes_of(axis, x.shape)
         shape = reduced_shape(x.shape, axis, keepdims)
         if x.axis is None:
             return Cut(shape, None)
@@ -159,7 +159,7 @@ class Chunks:
 
     def put(self, x: Cut, index: Cut, axis: int, shape: Shape) -> Cut:
         place = entries(self.name, (x, index))
-        if place in axes_of(axis, len(shape)):
+        if place in axes_of(axis, shape):
             raise Uncut(f"{self.name} goes along the axis that is cut")
         return Cut(shape, place)
 
@@ -172,7 +172,7 @@ def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Foun
     if len(set(map(len, shapes))) > 1:
         raise Uncut(f"{name} needs all chunks at once")
     cut = _same([cut for cut in cuts if cut is not None], name)
-    axes = axes_of(axis, max(len(out), len(shapes[0])))
+    axes = axes_of(axis, max(out, shapes[0], key=len))
     if len(out) > len(shapes[0]):
         return Found(cut + (axes[0] <= cut))
     if cut in axes:

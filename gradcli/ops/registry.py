@@ -366,9 +366,17 @@ piecewise, flat = partial(elementwise, kind="piecewise"), partial(elementwise, k
 
 
 def structural(
-    names: str, signature: str, forward: Function, reference: Function, *, doc: str, **record: Any
+    names: str,
+    signature: str,
+    forward: Function,
+    reference: Function | str,
+    *,
+    doc: str,
+    **record: Any,
 ) -> Op:
-    """Register any other operation, with its VJP."""
+    """Register any other operation, with its VJP. Its reference may be the name of a witness."""
+    if isinstance(reference, str):
+        reference = witness(reference)
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural"}
     op: Op = register(Op(names, signature, doc, **own, **fields_of(record)))
     return op

@@ -9,7 +9,7 @@ graph nodes and multi-precision numbers alike. It never sums to an operand's sha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -39,17 +39,20 @@ Kind = Literal["smooth", "piecewise", "flat", "structural"]
 class Carrier:
     """Object that carries values through rules in place of plain arrays.
 
-    It decides what applying an operation means.
+    apply_op  decides what applying an operation means
     """
 
     __slots__ = ()
-
-    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        raise NotImplementedError
+    apply_op: Callable[[Op, Sequence[Any], Mapping[str, Any]], Any]
 
     def is_zero(self) -> bool:
         """Return whether the value is known to be exactly zero everywhere."""
         return False
+
+
+def as_tuple(x: Any) -> tuple[Any, ...]:
+    """Return a tuple as it is, and anything else as the only part of one."""
+    return x if isinstance(x, tuple) else (x,)
 
 
 def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:

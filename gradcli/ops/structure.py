@@ -12,7 +12,6 @@ from gradcli.ops.constants import number_of
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.registry import flat, function, piecewise, structural
 from gradcli.ops.spec import Op
-from gradcli.ops.writing import witness
 
 
 def _same(x: Any, **_: Any) -> Any:
@@ -53,7 +52,7 @@ def derivative(x: Any, *, of: Any = None) -> Any:
 
 
 detach: Op = structural(
-    "detach stop_gradient", "x", _same, witness("arrays.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
+    "detach stop_gradient", "x", _same, "arrays.same", shape=_same, algebra="identity", dtype="same", ulps=0,
     simpler=lambda out, x: out, memory="alias",
     doc="x as a constant: no gradient flows through it. >>> x*detach(x)",
 )  # fmt: skip
@@ -96,7 +95,7 @@ def _clone(x: Any) -> Any:
 
 
 clone: Op = structural(
-    "clone", "x", _clone, witness("arrays.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}"
+    "clone", "x", _clone, "arrays.same", **_IDENTITY, doc="A copy of x.", numpy="{0}"
 )
 
 

@@ -231,13 +231,13 @@ def reduced_text(function: str, shapes: Sequence[Any], axis: Any, keepdims: bool
     kept = ", keepdims=True" if keepdims else ""
     if axis is None and not keepdims:
         return f"{function}({{0}})"
-    axes = axes_of(axis, len(shapes[0]))
+    axes = axes_of(axis, shapes[0])
     return f"{function}({{0}}, axis={axes[0] if len(axes) == 1 else axes}{kept})"
 
 
 def product_in_torch(shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
     """PyTorch's product is along all axes or along one."""
-    axes = axes_of(axis, len(shapes[0]))
+    axes = axes_of(axis, shapes[0])
     if len(axes) == len(shapes[0]) and not keepdims:
         return "torch.prod({0})"
     return f"torch.prod({{0}}, {axes[0]}, {keepdims})" if len(axes) == 1 else ""

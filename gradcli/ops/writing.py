@@ -5,6 +5,7 @@ These are references that are found late, shapes by example, functions of SciPy,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -87,22 +88,23 @@ def need_axes(name: str, x: Any, least: int, most: int | None = None) -> None:
         )
 
 
-def one_axis(axis: Any, ndim: int) -> int:
-    """Return the one axis that an ``axis`` argument names.
+def one_axis(axis: Any, shape: Sequence[Any]) -> int:
+    """Return the one axis of a shape that an ``axis`` argument names.
 
     It is 0 for a number, which has one entry along any axis. Raises MistypedArgumentError for
     several axes.
     """
     if isinstance(axis, (tuple, list)) and len(axis) != 1:
         raise MistypedArgumentError(f"one axis is wanted here, not {axis}")
-    return next(iter(axes_of(axis, ndim)), 0)
+    return next(iter(axes_of(axis, shape)), 0)
 
 
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return the axes that an ``axis`` argument names, normalized and checked.
+def axes_of(axis: Any, shape: Sequence[Any]) -> tuple[int, ...]:
+    """Return the axes of a shape that an ``axis`` argument names, normalized and checked.
 
     None means all axes. Raises ShapeError for an axis that does not exist.
     """
+    ndim = len(shape)
     if axis is None:
         return tuple(range(ndim))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)

@@ -29,8 +29,7 @@ Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 def compile_source(source: Source) -> Compiled:
     """Compile the text to a function."""
-    function: Compiled = np.errstate(all="ignore")(source.compile("program"))
-    return function
+    return np.errstate(all="ignore")(source.compile("program"))
 
 
 def deliver(value: Any, out: Any) -> Any:
@@ -67,10 +66,10 @@ class Writer:
         # Python's floats and booleans, which only ufuncs accept in place of NumPy's.
         self.floats: set[Expr] = set()
         # Large arrays, by the step after which nobody reads them.
-        self.ends: dict[int, list[Expr]] = {}
-        for node, place in last_uses(steps, roots).items():
-            if over_threshold(node):
-                self.ends.setdefault(place, []).append(node)
+        self.ends = {
+            place: [*filter(over_threshold, nodes)]
+            for place, nodes in last_uses(steps, roots).items()
+        }
         self.viewed: set[Any] = set()  # nodes whose memory another result may share
         for step in steps:
             for node in (
@@ -265,8 +264,8 @@ def _slice(name: str, axis: int | None) -> str:
     return name if axis is None else f"{name}[{':, ' * axis}i:j]"
 
 
-def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
-    """Return the last step that reads each whole value.
+def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[int, list[Expr]]:
+    """Return the whole values that each step is the last one to read.
 
     Results are left out, because they are read to the end.
     """
@@ -276,4 +275,7 @@ def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
             uses[operand] = place
     for root in roots:
         uses.pop(root, None)
-    return uses
+    ends: dict[int, list[Expr]] = {}
+    for node, place in uses.items():
+        ends.setdefault(place, []).append(node)
+    return ends

@@ -86,7 +86,7 @@ class Folder(Rebuilding):
     def constant(self, node: Expr) -> Expr:
         if node.kind != FLOAT:
             return node
-        value = constant_value(node.payload, numpy_dtype(FLOAT, "float64"), FLOAT)
+        value = constant_value(node, numpy_dtype(FLOAT, "float64"))
         alike = not value.ndim or (value.size and (value == value.flat[0]).all())
         return (
             self._number(value.flat[0] if value.ndim else value)

@@ -288,7 +288,7 @@ class Indices:
             place is not None and place.same not in view.item.axes for place in view.places
         ):
             raise NoLoop
-        gone = axes_of(axis, len(view.places))
+        gone = axes_of(axis, view.places)
         places = tuple(
             None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone
         )

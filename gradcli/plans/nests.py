@@ -77,11 +77,15 @@ def plan_steps(roots: Sequence[Expr]) -> list[Step]:
     return Planner(roots, order, Reader(order)).steps()
 
 
+@dataclass
 class Planner:
     """Shares a graph's nodes among nests and operations on whole arrays."""
 
-    def __init__(self, roots: Sequence[Expr], order: Sequence[Expr], reader: Reader) -> None:
-        self.roots, self.order, self.reader = roots, order, reader
+    roots: Sequence[Expr]
+    order: Sequence[Expr]
+    reader: Reader
+
+    def __post_init__(self) -> None:
         self.outer: dict[Item, Axis] = {}  # the outer axis of each item that is in a nest
         self.home: dict[Item, Expr] = {}  # the node whose value an item is
         # How many nests in a row must have ended before an item can be computed.
@@ -89,8 +93,8 @@ class Planner:
         self._turns: dict[Expr, int] = {}
         self.nests: dict[tuple[Axis, int], Nest] = {}
         self.whole: set[Expr] = set()
-        for node, view in reader.views.items():
-            if view.item in reader.made[node]:
+        for node, view in self.reader.views.items():
+            if view.item in self.reader.made[node]:
                 self.home.setdefault(view.item, node)
         self._choose_axes()
         self._count_turns()

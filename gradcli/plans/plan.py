@@ -33,11 +33,9 @@ from gradcli.plans.unrolling import unroll, unrolled_text
 # for the last time.
 
 
-def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr, int]) -> int:
+def most_held(steps: Sequence[Step], roots: Sequence[Expr]) -> int:
     """Return the most bytes that a schedule holds in addition to its inputs."""
-    ends: dict[int, list[Expr]] = {}
-    for node, place in last_uses.items():
-        ends.setdefault(place, []).append(node)
+    ends = last_uses(steps, roots)
     sizes: dict[Expr, int] = {}
     live = most = 0
     for place, step in enumerate(steps):
@@ -158,7 +156,7 @@ class Plan:
             or self.subject.decides
             or any(isinstance(step, Stretch) for step in steps)
         )
-        self.memory = most_held(steps, roots, last_uses(steps, roots))
+        self.memory = most_held(steps, roots)
         return Writer(roots, steps, self.precision, checked=checked).write(self.leaves)
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
@@ -172,7 +170,7 @@ class Plan:
         nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or not all(nest.is_possible for nest in nests):
             return None
-        self.memory = most_held(steps, roots, last_uses(steps, roots))
+        self.memory = most_held(steps, roots)
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
         writer = Writer(roots, steps, self.precision, checked=True, functions=functions)
         return writer.write(self.leaves)

@@ -15,11 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.errors import EvaluationError
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
-from gradcli.graph.sweep import backward, itself, ones_like, zeros_like
+from gradcli.graph.sweep import backward, itself, ones_like, vjps_at, zeros_like
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
@@ -208,7 +206,7 @@ class Source:
         """Return the name of a node's value as an operand of NumPy."""
         name = self.names.get(node)
         if name is None:  # a constant: NumPy is faster with arrays without axes than with floats
-            value = constant_value(node.payload, numpy_dtype(node.kind, self.precision), node.kind)
+            value = constant_value(node, numpy_dtype(node.kind, self.precision))
             name = self.names[node] = self.constant(np.asarray(value))
         return name
 
@@ -367,13 +365,7 @@ class Gradients:
         table = forward([self.root, *self.beside], given, precision)
         value = table[self.root]
         seed = np.ones_like(value) if self.seed is None else given[self.seed]
-        try:
-            with np.errstate(all="ignore"):
-                found = gradients(
-                    reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__
-                )
-        except (ValueError, ArithmeticError) as error:
-            raise EvaluationError(f"the gradient has no value: {error}") from None
+        found = vjps_at(self.root, seed, self.wrt, table)
         return [
             *(table[node] for node in self.beside),
             *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt),

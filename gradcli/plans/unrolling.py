@@ -137,7 +137,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
 class _WithoutZeros(Rebuilding):
     """Numbers without products with the zeros and ones of a direction."""
 
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+    def operation(self, node: Expr, op: Op, operands: list[Expr]) -> Expr:
         role = op.algebra
         zeros = [
             place
@@ -148,8 +148,7 @@ class _WithoutZeros(Rebuilding):
             if role in ("product", "chain", "negation") or (role == "quotient" and zeros == [0]):
                 return self.graph.constant(0.0)
             if role == "sum" or (role == "difference" and zeros == [1]):
-                rest: Expr = operands[1 - zeros[0]]
-                return rest
+                return operands[1 - zeros[0]]
         elif role == "product":
             ones = [
                 place
@@ -157,8 +156,7 @@ class _WithoutZeros(Rebuilding):
                 if operand.is_constant and operand.payload == 1
             ]
             if ones:
-                other: Expr = operands[1 - ones[0]]
-                return other
+                return operands[1 - ones[0]]
         return super().operation(node, op, operands)
 
 
@@ -182,7 +180,7 @@ def _entries_of(graph: Graph, node: Expr) -> Any:
         )
     if node.kind != FLOAT:
         return None
-    value = constant_value(node.payload, np.dtype(np.float64), FLOAT)
+    value = constant_value(node, np.dtype(np.float64))
     return value.astype(object) if np.isfinite(value).all() else None
 
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import vjps_at
 from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope
 from gradcli.plots.places import Probe
@@ -51,6 +52,7 @@ def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:
     return found
 
 
+@dataclass
 class Columns:
     """A query as a function of some names, with derivatives by some names; all of them numbers.
 
@@ -59,19 +61,17 @@ class Columns:
     work     scalar operations of a point, by count
     """
 
-    def __init__(
-        self,
-        scope: Scope,
-        root: Expr,
-        moving: Mapping[str, Expr | None],
-        wrt: Mapping[str, Expr | None],
-    ) -> None:
-        self.scope, self.root, self.moving, self.wrt = scope, root, moving, wrt
-        self.order = reachable([root])
+    scope: Scope
+    root: Expr
+    moving: Mapping[str, Expr | None]
+    wrt: Mapping[str, Expr | None]
+
+    def __post_init__(self) -> None:
+        self.order = reachable([self.root])
         self.leaves = list(
             dict.fromkeys(
                 leaf
-                for leaf in (*moving.values(), *wrt.values())
+                for leaf in (*self.moving.values(), *self.wrt.values())
                 if leaf is not None and leaf in self.order
             )
         )
@@ -140,9 +140,7 @@ class Columns:
         points.values[part], points.inside[part] = found[root], in_range(order, found)
         adjoints: dict[Any, Any] = {}
         if self.wrt and root.shape == points.values[part].shape:
-            adjoints = gradients(
-                order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__
-            )
+            adjoints = vjps_at(root, np.ones(root.shape), [*leaves.values()], found, order)
         for name, asked in self.wrt.items():
             slope = None if asked is None else adjoints.get(leaves.get(asked))
             points.slopes[name][part] = 0.0 if slope is None else slope
@@ -171,9 +169,9 @@ class Columns:
         for place, index in enumerate(np.ndindex(shape)) if self.wrt else ():
             seed = one_hot(place, shape)[()]
             try:
-                adjoints = gradients(self.order, {self.root: seed}, self.leaves, found.__getitem__)
-            except (ValueError, ArithmeticError):
+                adjoints = vjps_at(self.root, seed, self.leaves, found, self.order)
+            except EvaluationError:
                 continue
             for name, leaf in self.wrt.items():
-                slope = adjoints.get(leaf)
+                slope = None if leaf is None else adjoints.get(leaf)
                 points.slopes[name][(part.start, *index)] = 0.0 if slope is None else slope

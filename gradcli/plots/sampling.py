@@ -135,8 +135,7 @@ def _bends(found: Samples) -> Array:
         worst = np.maximum(worst, off.max(axis=1, initial=0.0))
     worst[(middles <= lows) | (middles >= highs) | (widths < 1e-6 * (xs[-1] - xs[0]))] = 0.0
     chosen = np.argsort(-worst, kind="stable")
-    bent: Array = middles[chosen[worst[chosen] > _FLAT]]
-    return bent
+    return middles[chosen[worst[chosen] > _FLAT]]
 
 
 def view(heights: Array) -> tuple[float, float]:

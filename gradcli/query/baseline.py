@@ -16,12 +16,13 @@ from gradcli.errors import InputError
 from gradcli.files.arrays import parse_array
 from gradcli.files.npy import is_handed_over, open_data, read_within
 from gradcli.files.settings import nearest
-from gradcli.inert import one_line, printable, shell_command
+from gradcli.inert import shell_command
 from gradcli.limits import DEFAULT
 from gradcli.report.data import id_text
 from gradcli.report.describing import repository
 from gradcli.report.outcomes import XFAILED, Identity, Outcome, Tally, identity_of
 from gradcli.storage import absolute, here, write_whole
+from gradcli.texts import one_line, printable
 
 VERSION = 2
 _MOST = 10  # stale failures listed by name

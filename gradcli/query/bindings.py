@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputTypeError, Source, UnknownNameError, UsageError
+from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError
 from gradcli.language.calls import is_function
 from gradcli.language.statements import tokens_of
 from gradcli.language.tokens import NAME as NAMES
@@ -22,7 +22,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.options import names_of, option_value, refuse_together
 from gradcli.plans.backend import require_compiler
-from gradcli.texts import NAME, compose, normalize, suggestion
+from gradcli.texts import NAME, Source, compose, normalize, suggestion
 
 _UNSAID = (
     "dialect",

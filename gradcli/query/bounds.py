@@ -21,11 +21,11 @@ from gradcli.errors import (
 from gradcli.graph.nodes import Expr, definition_order
 from gradcli.language.run import Lowered, Program
 from gradcli.options import Options
-from gradcli.query.evaluate import Script, answers
 from gradcli.query.over import place_notes
+from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
-from gradcli.report.records import box_text
+from gradcli.report.verdicts import box_text
 
 if TYPE_CHECKING:
     from gradcli.query.programs import Programs

@@ -20,8 +20,6 @@ from gradcli.errors import (
     GradcliError,
     InputError,
     ParseError,
-    Source,
-    Span,
     UnknownFieldError,
     UsageError,
     as_gradcli_error,
@@ -29,19 +27,20 @@ from gradcli.errors import (
 )
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
-from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.tree import Asked, Query, Statement
 from gradcli.options import Options
-from gradcli.query.evaluate import (
-    fill_statement,
+from gradcli.query.evaluate import fill_statement
+from gradcli.query.programs import (
+    Programs,
+    UsedNames,
     join_records,
+    names_among,
     only_follows,
     record_of,
     run_statement,
 )
-from gradcli.query.programs import Programs, UsedNames, names_among
 from gradcli.report.data import id_text
 from gradcli.report.lines import entry_text
 from gradcli.report.outcomes import (
@@ -56,7 +55,7 @@ from gradcli.report.outcomes import (
 )
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
-from gradcli.texts import text_lines
+from gradcli.texts import Source, Span, one_line, text_lines
 
 # -- From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in
 # common.
@@ -320,7 +319,7 @@ class RecordLines:
         path: str,
         options: Options,
         first: int = 1,
-    ) -> Iterator[Any]:
+    ) -> Iterator[Record]:
         """Yield the results of a file's lines, from the ``first`` on."""
         for number, line in enumerate(lines, first):
             if line.strip():
@@ -333,7 +332,7 @@ class RecordLines:
         number: int,
         options: Options,
         unreached: str | None = None,
-    ) -> Any:
+    ) -> Record:
         """Return the result of one record.
 
         If no time is left for a record, its result is its own content, with the reason why it was
@@ -598,7 +597,7 @@ class Runner:
         program = programs.fresh(
             self.options.state, programs.loader(self.folder), usual=self.options.dialect
         )
-        program.scope.dialect.foresee(
-            lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None)
+        program.scope.dialect.to_come = lambda: dict.fromkeys(
+            s.source for s in self.statements if s.source is not None
         )
         return program

@@ -1,4 +1,4 @@
-"""Derivatives of a query whose value is computed, and what is to be said of their entries."""
+"""Derivatives of a query beside its gradient, and what is to be said of values and entries."""
 
 from __future__ import annotations
 
@@ -9,82 +9,36 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import (
-    EvaluationError,
     MissingValueError,
     ShapeError,
     TypeMismatchError,
     did_you_mean,
 )
 from gradcli.graph import transforms
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
 from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.graph.sweep import (
     contributions,
     grad_nodes,
+    has_nan,
     ones_like,
     scale,
+    slopes_of,
     sweep,
     useful_nodes,
     varied_nodes,
     vjp,
+    vjps_at,
 )
 from gradcli.language.run import Program
 from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.calling.prefixes import JAX
-from gradcli.ops.elementwise.exponential import pow_
+from gradcli.ops.elementwise.exponential import has_exponent
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
 from gradcli.options import Options
 from gradcli.report.records import Record
-
-
-def gradient(
-    scope: Scope,
-    root: Expr,
-    wrt: dict[str, Expr],
-    seed: Any,
-    values: Values,
-    order: Sequence[Expr] | None = None,
-    decided: list[Expr] | None = None,
-) -> dict[str, Any]:
-    """Return the vector-Jacobian products of a query, each in its variable's shape.
-
-    decided  takes the variables for which zero times infinity was decided
-    """
-    found = vjps_of(root, seed, list(wrt.values()), values, order, decided)
-    dtype = numpy_dtype("float", scope.precision)
-    return {name: _finish(found.get(x), x, dtype) for name, x in wrt.items()}
-
-
-def vjps_of(
-    root: Expr,
-    seed: Any,
-    wrt: Sequence[Expr],
-    values: Mapping[Expr, Any],
-    order: Sequence[Expr] | None = None,
-    decided: list[Expr] | None = None,
-) -> dict[Expr, Any]:
-    """Return the vector-Jacobian products of a node by those that it depends on.
-
-    Raises EvaluationError.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            seeds, of = {root: seed}, values.__getitem__
-            return gradients(order or reachable([root]), seeds, wrt, of, decided)
-    except (ValueError, ArithmeticError) as error:
-        raise EvaluationError(f"the gradient has no value: {error}") from None
-
-
-def _finish(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
-    if type(adjoint) is dtype.type and not x.shape:
-        return adjoint
-    if adjoint is None:
-        return np.zeros(x.shape, dtype)[()]
-    # the caller's own, never a view of the seed or of an input
-    return np.array(adjoint, dtype).reshape(x.shape)[()]
 
 
 def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
@@ -112,7 +66,7 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
     order = reachable([root])
     for i in open_:
         seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-        found = vjps_of(root, seed, [x], values, order).get(x)
+        found = vjps_at(root, seed, [x], values, order).get(x)
         out[i] = 0 if found is None else np.ravel(found)
     return out.reshape((*root.shape, *x.shape))[()]
 
@@ -131,15 +85,6 @@ def hessian(
         name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()}
         for name, slope in slopes.items()
     }
-
-
-def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
-    """Return the vector-Jacobian products of a node as nodes, by name.
-
-    The seed is ones, if there is no other.
-    """
-    found = vjp(root, list(wrt.values()), ones_like(root) if seed is None else seed)
-    return dict(zip(wrt, found, strict=True))
 
 
 def hvp(
@@ -245,11 +190,11 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
     """
     powers = dict.fromkeys(
         f"{text_of(scope, node)} has the form {form}, {CONVENTION}"
-        for node in filter(_has_exponent, order)
+        for node in filter(has_exponent, order)
         if (form := _form_of_power(*[values[operand] for operand in node.given_operands]))
         and any(each.is_leaf for each in reachable([node.given_operands[1]]))
     )
-    if order[-1].kind != "float" or _finite(values[order[-1]]):
+    if order[-1].kind != "float" or np.isfinite(values[order[-1]]).all():
         return [*powers]
     found: list[str] = []
     given = False
@@ -337,23 +282,10 @@ def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
     return ["the value is not finite; a smaller part of the data would say where"]
 
 
-def has_nan(value: Any) -> bool:
-    """Return whether an array has a NaN, or one of several that stand together or by names."""
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        return any(map(has_nan, value))
-    return value is not None and bool(np.isnan(value).any())
-
-
 def first_nonfinite(value: Any) -> tuple[int, ...] | None:
     """Return the index of the first entry that is infinite or NaN."""
     bad = ~np.isfinite(value)
     return tuple(map(int, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
-
-
-def _finite(value: Any) -> bool:
-    return math.isfinite(value) if type(value) is np.float64 else bool(np.isfinite(value).all())
 
 
 def text_of(scope: Scope, node: Expr) -> str:
@@ -401,9 +333,10 @@ def choices_of_jax(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Recor
     if theirs is root:
         return
     values = forward([theirs], scope.values, scope.precision)
+    slopes = vjps_at(theirs, record.seed, [*wrt.values()], values)
     found = {
         "the value": values[theirs],
-        **gradient(scope, theirs, wrt, record.seed, values),
+        **{name: slopes[x] if x in slopes else np.zeros(x.shape) for name, x in wrt.items()},
     }
     ours = {"the value": record.value, **(record.grad or {})}
     for name, number in found.items():
@@ -493,18 +426,9 @@ def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
     )
 
 
-def has_powers(order: Sequence[Expr]) -> bool:
-    """Return whether there is a power whose exponent depends on a name."""
-    return any(map(_has_exponent, order))
-
-
-def _has_exponent(node: Expr) -> bool:
-    return node.op is pow_ and node.operands[1] is not None and not node.operands[1].is_constant
-
-
 def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
     """Return names with entries that are exponents of negative bases, with what to report."""
-    powers = [node for node in order if _has_exponent(node)]
+    powers = [node for node in order if has_exponent(node)]
     values = forward([node.operand for node in powers], scope.values, scope.precision)
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
     found: dict[str, str] = {}

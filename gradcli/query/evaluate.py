@@ -8,29 +8,33 @@ two ways to call it.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError, Source, as_gradcli_error
+from gradcli.errors import (
+    AmbiguousError,
+    MissingValueError,
+    TypeMismatchError,
+    did_you_mean,
+)
 from gradcli.graph.interpret import WITH_GRADIENT, Values, forward, held_by, hold_program, hold_work
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Leaf, reachable
+from gradcli.graph.sweep import has_nan, useful_nodes, vjps_at
+from gradcli.language.calls import is_function
 from gradcli.language.run import Lowered, Program
-from gradcli.language.scope import Scope, StaticUse
-from gradcli.language.statements import parse_statements, without_bad_help
-from gradcli.language.tree import Asked, Assertion, Statement
-from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
+from gradcli.language.tree import Statement
+from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.calling.prefixes import JAX
+from gradcli.ops.elementwise.exponential import has_exponent
+from gradcli.ops.structure import detach, to_int
 from gradcli.options import Options
 from gradcli.query.derivatives import (
     choices_of_jax,
     first_nonfinite,
-    gradient,
-    has_nan,
-    has_powers,
     hessian,
     hvp,
     jacobian,
@@ -42,15 +46,11 @@ from gradcli.query.derivatives import (
     numbers_like,
     remarks,
 )
-from gradcli.query.programs import missing, variables
-from gradcli.report.records import Answer, Record
+from gradcli.report.records import Record
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
-    from gradcli.query.templates import CompilationCache
 
-
-Kind = TypeVar("Kind", bound=Answer)
 
 # -- Queries over large arrays, from how many entries on: by a plan, in blocks --------------------
 
@@ -110,6 +110,181 @@ def by_plan(
     return value, dict(zip(wrt, gradients, strict=True))
 
 
+# -- The names that a query is differentiated by: leaves that the result depends on, in the order of
+# their bindings, but for those bound with const or frozen, and for names that are used as whole
+# numbers only. The text decides, never a value. A name whose value is taken beforehand has an entry
+# of zeros.
+
+
+_LISTED = 20  # names listed in a help
+
+
+def missing(
+    name: str, known: Collection[str], words: Collection[str], what: str = "differentiated"
+) -> MissingValueError:
+    """Return the error of an unknown name that an option uses."""
+    help: str | None = f"give it a value: {name}=..."
+    if known and name not in words:
+        variables = [other for other in sorted(known) if not is_function(other)]
+        names = f"the names are {', '.join(variables[:_LISTED])}" if variables else None
+        help = did_you_mean(name, sorted(known), names)
+    return MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
+
+
+_ADDRESS = "a class label or an index"
+
+
+class Variables(NamedTuple):
+    """The names to differentiate with respect to, in order, and warnings about others."""
+
+    nodes: dict[str, Expr]
+    warnings: list[str]
+
+
+def variables(
+    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()
+) -> Variables:
+    """Return what the last node of ``order`` is differentiated by.
+
+    Raises GradcliError for a name that is asked for and cannot be.
+    """
+    found, warnings = (_listed_variables if options.wrt is None else _asked_variables)(
+        scope, order, options, uses
+    )
+    warnings += [
+        f"'{name}' has no value here: there is nothing to freeze"
+        for name in options.freeze
+        if scope.subject(name) is None
+    ]
+    return Variables(found, warnings)
+
+
+def _listed_variables(
+    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]
+) -> Variables:
+    def varies(leaf: Expr) -> bool:
+        is_free = leaf.kind == FLOAT and leaf not in scope.frozen
+        return is_free and leaf.payload.name not in options.freeze
+
+    leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
+    found = {leaf.payload.name: leaf for leaf in leaves if varies(leaf)}
+    if scope.requiring and order[-1] in scope.passed_back:
+        found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
+    if scope.replaced:
+        _refuse_two_values(scope, order, found)
+        flows = useful_nodes(order)
+        found = {
+            name: x
+            for name, x in found.items()
+            # the text may have bound its own value again with const
+            if x in flows or not (name in scope.names and scope.names[name].op is detach)
+        }
+    used = {use.leaf.payload.name: use.leaf for use in uses if varies(use.leaf)}
+    if not used.keys() <= found.keys():  # in the order of their bindings
+        found = {x.payload.name: x for x in sorted((used | found).values(), key=lambda x: x.index)}
+    reasons = _reasons(scope, order, uses)
+    warnings = [
+        f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons
+    ]
+    if not found:
+        others = (leaf.payload.name for leaf in leaves if leaf.kind != FLOAT)
+        warnings += [f"no derivative by {name}: it is boolean" for name in others]
+    return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
+
+
+def _asked_variables(
+    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]
+) -> Variables:
+    found: dict[str, Expr] = {}
+    warnings = []
+    present = {node.payload.name: node for node in order if node.is_leaf}
+    for name in options.wrt or ():
+        node = present.get(name) if name in scope.replaced else None
+        node = scope.subject(name) if node is None else node
+        if node is None:
+            if scope.needed:
+                raise missing(name, scope.names, scope.mentioned)
+            warnings.append(f"'{name}' has no value here, and so no derivative")
+            continue
+        if node.kind != FLOAT:
+            raise TypeMismatchError(
+                f"'{name}' is boolean; only numbers can be differentiated",
+                help=f"leave {name} out of wrt",
+            )
+        if name not in options.freeze:
+            found[name] = node
+    if scope.replaced:
+        _refuse_two_values(scope, order, found)
+    reasons = _reasons(scope, order, uses)
+    reasons |= {
+        use.leaf: f"{use.place}, which takes a number known beforehand"
+        for use in uses
+        if use.kind == QUANTITY
+    }
+    for name, node in found.items():
+        if node in reasons:
+            raise TypeMismatchError(
+                f"no derivative by '{name}': it is {reasons[node]}", help=f"leave {name} out of wrt"
+            )
+    return Variables(found, warnings)
+
+
+def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> dict[Expr, str]:
+    """Return leaves without a derivative, each with the reason.
+
+    They are whole numbers where they stand, or they decide what is computed.
+    """
+    whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
+    if scope.graph.addressing and any(node.op is to_int for node in order):
+        addressing: set[Expr | None] = set()
+        for node in reversed(order):
+            if node.op is to_int or node in addressing:
+                addressing.update(node.operands)
+        places = {use.leaf: use.place for use in uses}
+        whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
+    flows = useful_nodes(order) if whole else set()
+    found = {}
+    for x, place in whole.items():
+        if x not in flows:
+            value = np.asarray(scope.values.get(x, 0))
+            found[x] = f"{place}, by which there is no derivative here"
+            if np.all(value == np.floor(value)):
+                found[x] = f"a whole number, {place}"
+    return found
+
+
+def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, Expr]) -> None:
+    """Raise AmbiguousError where a result has one name for two values.
+
+    One of the values would be lost.
+    """
+    for name in found:
+        if name not in scope.replaced:
+            continue
+        values: list[Expr] = []
+        for node in order:
+            bound = node.payload if node.is_leaf else scope.bindings.get(node)
+            if (
+                bound is not None
+                and bound.name == name
+                and not (values and values[-1] in reachable([node]))
+            ):
+                values.append(node)
+        if len(values) > 1:
+            first, second = (scope.bindings.get(value) for value in values[:2])
+            assert second is not None
+            before = "from outside" if first is None else _place_of(first)
+            raise AmbiguousError(
+                f"'{name}' has two values here: bound {before} and {_place_of(second)}",
+                help=f"give the second a name of its own: {name}_2 = ...",
+            )
+
+
+def _place_of(binding: Statement) -> str:
+    line, column = binding.place
+    return f"on line {line}, column {column}"
+
+
 # -- What is given beside a query's program: claims on its result, read in its scope, and the seed -
 
 
@@ -158,155 +333,12 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     return seed.astype(dtype)[()], True
 
 
-_WORD = re.compile(r"[^\W\d]\w*")
-
-
-class Script(NamedTuple):
-    """The lines of a program, or of records, which have none of their own."""
-
-    program: Program | None
-    lines: Iterable[str]
-    path: str | None = None  # path of the program's file; None for an expression
-    stream: bool = False  # whether each line is answered as it arrives
-
-    @property
-    def opened(self) -> Program:
-        """Return the program, of what is one."""
-        assert self.program is not None
-        return self.program
-
-    def sources(self) -> Iterator[Source]:
-        """Yield the logical lines of the program as its lines come."""
-        name = None if self.path == "-" else self.path
-        return self.opened.sources(self.lines, name, stream=self.stream)
-
-    def statements(self) -> Iterator[Statement | GradcliError]:
-        """Yield the statements of the program as its lines come."""
-        for source in self.sources():
-            yield from parse_statements(source, self.opened.scope.limits.length)
-
-
-def records(
-    script: Script, options: Options, cache: CompilationCache | None = None
-) -> Iterator[Record]:
-    """Yield the results of a program as its lines come.
-
-    With a cache, queries of one template are compiled once.
-    """
-    program = script.opened
-    scope = program.scope
-    for source in script.sources():
-        record = None
-        if cache is not None and not scope.deviations:
-            record = cache.in_scope(scope, source, options)
-        if record is not None:
-            yield record
-            continue
-        for statement in parse_statements(source, scope.limits.length):
-            record = run_statement(program, statement, options)
-            if record is not None and not only_follows(statement, record):
-                yield record
-
-
-def join_records(found: Iterable[Record]) -> Record | None:
-    """Return the result of a program with these records, up to the first that has an error."""
-    result: Record | None = None
-    queries = 0
-    for record in found:
-        queries += record.mode != "assert"
-        result = record if result is None else result.join(record)
-        if record.error is not None:
-            return result
-    return result and result.last_of(queries)
-
-
-Lower = Callable[[Any], Lowered | None]  # executes a statement, giving it lowered
-Fill = Callable[[Program, Lowered, Kind, Options], object]  # fills in the record of a statement
-
-
-def run_statement(
-    program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None, lower: Lower | None = None,
-    fill: Fill[Record] | None = None,
-) -> Record | None:  # fmt: skip
-    """Execute one statement; a query, an assert or an error gives a record."""
-    mode = "assert" if isinstance(statement, Assertion) else options.mode
-    fill = fill or fill_statement
-    return answer(Record, fill, program, statement, options, lower=lower, id=id, mode=mode)
+# -- The record of a query
 
 
 def fill_statement(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
     """Fill in the record of a query or an assert."""
     (_assert if record.mode == "assert" else fill_query)(program, lowered, record, options)
-
-
-def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: Any) -> Kind:
-    """Return an answer to a statement, of which nothing is known yet but where it stands."""
-    line, column = statement.source.position(statement.span.start)
-    return kind(statement.text, id, statement.source.name, line, column, **known)
-
-
-def answer(
-    kind: type[Kind], fill: Fill[Kind], program: Program, statement: Statement | GradcliError, options: Options, *,
-    lower: Lower | None = None, id: Any = None, **known: Any,
-) -> Kind | None:  # fmt: skip
-    """Execute one statement, and return an answer of a kind.
-
-    There is no answer to a statement that others build on, except for its error.
-
-    - ``fill``: completes an answer
-    - ``lower``: runs the statement, if the program does not
-    - ``known``: fields of the answer that are known before
-    """
-    scope = program.scope
-    if isinstance(statement, GradcliError):
-        if statement.source is not None:
-            scope.mentioned.update(_WORD.findall(statement.source.text))
-        return kind.of_error(without_bad_help(statement, scope), id=id)
-    record = record_of(kind, statement, id, **known)
-    try:
-        lowered = (lower or program.execute)(statement)
-        if lowered is None:
-            return None
-        record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
-        record.warnings += lowered.notes
-        fill(program, lowered, record, options)
-    except Exception as error:
-        return record.fail(locate(as_gradcli_error(error), scope, statement))
-    finally:
-        record.dialect = program.lowering.dialect
-    return record
-
-
-def answers(
-    kind: type[Kind], fill: Fill[Kind], script: Script, options: Options, **known: Any
-) -> Iterator[Kind]:
-    """Yield the answers to all statements of a text except asserts, as `answer` gives them."""
-    for statement in script.statements():
-        record = (
-            None
-            if isinstance(statement, Assertion)
-            else answer(kind, fill, script.opened, statement, options, **known)
-        )
-        if record is not None and not only_follows(statement, record):
-            yield record
-
-
-def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
-    """Return whether a record has nothing new to report.
-
-    It is that of a binding that fails because one before it has failed; the error of that one is
-    reported.
-    """
-    is_case = isinstance(statement, Asked | GradcliError)
-    return not is_case and record.error is not None and record.error.follows is not None
-
-
-def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:
-    """Point at the node where evaluation failed, or else at the statement."""
-    places = scope.spans(error.node) if error.node is not None else []
-    if places:
-        error.at(places[-1][1], places[-1][0])
-    return error.at(statement.span, statement.source)
 
 
 def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
@@ -411,8 +443,37 @@ def _evaluate(
         hold_program(scope.limits, order, scope.values, wrt.values() if is_gradient else None)
     values = forward([root], scope.values, scope.precision, order)
     record.value = values[root]
-    record.warnings += nonfinite(scope, order, values)
+    # the value of a power may be a convention
+    if not np.isfinite(record.value).all() or any(map(has_exponent, order)):
+        record.warnings += nonfinite(scope, order, values)
     return values
+
+
+def gradient(
+    scope: Scope,
+    root: Expr,
+    wrt: dict[str, Expr],
+    seed: Any,
+    values: Values,
+    order: Sequence[Expr] | None = None,
+    decided: list[Expr] | None = None,
+) -> dict[str, Any]:
+    """Return the vector-Jacobian products of a query, each in its variable's shape.
+
+    decided  takes the variables for which zero times infinity was decided
+    """
+    found = vjps_at(root, seed, list(wrt.values()), values, order, decided)
+    dtype = numpy_dtype("float", scope.precision)
+    return {name: _finish(found.get(x), x, dtype) for name, x in wrt.items()}
+
+
+def _finish(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
+    if type(adjoint) is dtype.type and not x.shape:
+        return adjoint
+    if adjoint is None:
+        return np.zeros(x.shape, dtype)[()]
+    # the caller's own, never a view of the seed or of an input
+    return np.array(adjoint, dtype).reshape(x.shape)[()]
 
 
 def _differentiate(
@@ -472,8 +533,7 @@ def _remarks(
     if zero or uses:
         warnings, excused = remarks(scope, order, wrt, uses, options, zero)
         record.warnings += warnings
-    powers = has_powers(order)
-    lost = {name: wrt[name] for name, found in entries if powers and has_nan(found)}
+    lost = {name: wrt[name] for name, found in entries if has_nan(found)}
     if not lost:
         return excused
     without = nowhere(scope, order, lost)

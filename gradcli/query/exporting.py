@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradcli.exports.python import Target
-from gradcli.exports.subject import Parameter, Subject
+from gradcli.exports.subject import Subject
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import slopes_of
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.options import Options
-from gradcli.query.derivatives import slopes_of
-from gradcli.query.evaluate import Script, answers, seed_of
+from gradcli.query.evaluate import seed_of, variables
 from gradcli.query.free_variables import lower_freely
-from gradcli.query.programs import variables
+from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.data import data
 from gradcli.report.records import Answer
@@ -78,7 +78,7 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
         gradients = slopes_of(root, wrt, root.graph.constant(np.asarray(seed)) if given else None)
         words = "the given seed" if given else "ones" if root.shape else ""
     made = Subject(
-        "\n".join(text), root, gradients, [], {node: b.name for node, b in scope.bindings.items() if not node.is_leaf}, scope.precision,
+        "\n".join(text), root, gradients, {}, {node: b.name for node, b in scope.bindings.items() if not node.is_leaf}, scope.precision,
         seed=words, notes=tuple(left_out(scope, [root], "this function")), spellings=_spellings(scope, order),
     )  # fmt: skip
     return _with_parameters(scope, made, wrt)
@@ -112,7 +112,5 @@ def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subje
         before = [*made.roots, *made.labels]
         roots = rebuild(before, taken | fixed, made.value.graph)
         made = made.rebuilt(dict(zip(before, roots, strict=True)), roots[: len(made.roots)])
-    made.parameters = [
-        Parameter(name, leaf) for name, leaf in sorted(scope.leaves.items()) if leaf in taken
-    ]
+    made.parameters = {name: leaf for name, leaf in sorted(scope.leaves.items()) if leaf in taken}
     return made

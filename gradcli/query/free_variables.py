@@ -30,7 +30,6 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import varied_nodes
 from gradcli.language.calls import is_function
 from gradcli.language.reading import (
-    expressions_of,
     mentioned_names,
     names_bound_by,
     names_quantified_by,
@@ -43,8 +42,8 @@ from gradcli.ops.constants import NAMED
 from gradcli.ops.structure import alias
 from gradcli.options import Options
 from gradcli.plots.columns import Columns
-from gradcli.query.evaluate import run_statement
-from gradcli.query.programs import refuse_glued
+from gradcli.query.glued_names import refuse_glued
+from gradcli.query.programs import run_statement
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 
@@ -90,7 +89,7 @@ _APART = 0.25  # spacing of the numbers for names, so that none are equal by cha
 
 def names_needed(statement: Statement, scope: Scope) -> list[str]:
     """Return the names without values that a statement mentions, also through functions."""
-    own, line = names_bound_by(statement), statement.source.position(statement.span.start)[0]
+    own, line = names_bound_by(statement), statement.place[0]
     # Except failures of this statement itself.
     failed = {name for name, place in scope.failed.items() if name not in own or place != line}
     given = {
@@ -101,11 +100,7 @@ def names_needed(statement: Statement, scope: Scope) -> list[str]:
         *names_quantified_by(statement),
         *scope.lost.keys() & own,
     }
-    return [
-        name
-        for name in mentioned_names(expressions_of(statement), scope.functions, scope.names)
-        if name not in given
-    ]
+    return [name for name in mentioned_names(statement, scope) if name not in given]
 
 
 def names_left(program: Program, texts: Iterable[str]) -> list[str]:
@@ -240,7 +235,7 @@ class SampledPoints:
         nodes -= {quantity.leaf for quantity in lowered.ranges.values()}
         names = dict.fromkeys(
             [
-                *mentioned_names(expressions_of(lowered.statement), scope.functions, scope.names),
+                *mentioned_names(lowered.statement, scope),
                 *scope.free,
             ]
         )

@@ -6,14 +6,13 @@ They are called with values of names, and keep plans for the shapes that they ha
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
-from gradcli.inert import clip_text
 from gradcli.language.reading import names_bound_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
@@ -31,7 +30,7 @@ from gradcli.query.specialized import (
     statements_of,
     with_deciding,
 )
-from gradcli.texts import ByName
+from gradcli.texts import ByName, clip_text
 from gradcli.texts import by_name as found_by_name
 
 if TYPE_CHECKING:
@@ -157,8 +156,7 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
     """Return the shape that is given, or that of a value."""
     empty = placeholder(name, spec, dtype)
-    found: tuple[int, ...] = (given.value_of(name, spec) if empty is None else empty).shape
-    return found
+    return (given.value_of(name, spec) if empty is None else empty).shape
 
 
 Key = tuple[Any, ...]
@@ -173,6 +171,7 @@ class Compiled:
     """An expression as a function of its names, which keeps a plan for each set of shapes."""
 
     plans: type[Specialized] = ValueAndGradients
+    of_vector: Callable[[Flat, dict[str, Any]], Any]  # gives the results of a flat function
     options: tuple[str, ...] = ()  # keyword options of a call
 
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
@@ -246,10 +245,6 @@ class Compiled:
     def by(self, names: tuple[str, ...]) -> Self:
         """Return the same function with derivatives by these names."""
         return type(self)(self.settings._replace(wrt=names), self.sparse)
-
-    def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
-        """Return the results of a flat function."""
-        raise NotImplementedError
 
     def call(
         self,

@@ -21,7 +21,7 @@ from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
-from gradcli.language.reading import expressions_of, mentioned_names
+from gradcli.language.reading import mentioned_names
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
@@ -29,7 +29,7 @@ from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import Script, answer, locate, record_of
+from gradcli.query.evaluate import variables
 from gradcli.query.free_variables import (
     Point,
     SampledPoints,
@@ -38,7 +38,7 @@ from gradcli.query.free_variables import (
     lower_freely,
 )
 from gradcli.query.general_formulas import general
-from gradcli.query.programs import variables
+from gradcli.query.programs import Script, answer, locate, record_of
 from gradcli.query.uncertainty import left_out
 from gradcli.report.data import group_pairs
 from gradcli.report.derivative_record import DerivativeRecord, Path
@@ -164,7 +164,7 @@ class Judging:
 
     def hold(self, path: Path, names: Sequence[str], below: Query) -> None:
         """Hold the derivatives of what stands at a path by some names."""
-        present = mentioned_names(expressions_of(below), self.program.scope.functions)
+        present = mentioned_names(below, self.program.scope)
         texts = {
             name: self.record.formulas[(*path, name)].text
             for name in names
@@ -362,7 +362,7 @@ def _differentiate(
     sampled = SampledPoints(program, lowered, asked)
     order = reachable([lowered.value])
     here = {node.payload.name for node in order if node.is_leaf}
-    present = here.union(mentioned_names(expressions_of(query), scope.functions, scope.names))
+    present = here.union(mentioned_names(query, scope))
     asked_for = None if wanted is None else tuple(name for name in wanted if name in present)
     record.dialect = program.lowering.dialect
     record.read_as = lowered.read_as or _reading(said, scope)

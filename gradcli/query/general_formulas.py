@@ -21,11 +21,10 @@ from gradcli.formulas.textbook import Textbook, simplify, textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import ones_like
+from gradcli.graph.sweep import ones_like, slopes_of
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
-from gradcli.query.derivatives import slopes_of
 from gradcli.report.derivative_record import Formula, Path
 
 # -- Derivative formulas of a query: text of the language, printed only if it evaluates to the
@@ -339,7 +338,7 @@ def best(raw: Expr, graph: Graph) -> Expr:
 
     Otherwise return the form that few rules find.
     """
-    if tree_size(reachable([raw])) <= _LARGEST_SEARCH:
+    if tree_size(raw) <= _LARGEST_SEARCH:
         with suppress(RecursionError):  # the search recurses into nested brackets
             return textbook(raw, effort="thorough")
     return plain(raw, graph)
@@ -421,7 +420,7 @@ class General:
         }
 
     def _simplest(self, raw: Expr) -> Expr:
-        if tree_size(reachable([raw])) > _LARGEST_TREE:
+        if tree_size(raw) > _LARGEST_TREE:
             return raw  # too long to be printed in any form
         for way in WAYS:
             simple = way(raw, self.graph)

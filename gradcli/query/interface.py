@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
     from gradcli.options import DType, Mode, Options
     from gradcli.plans.backend import Backend
-    from gradcli.query.evaluate import Script
     from gradcli.query.exporting import Export
+    from gradcli.query.programs import Script
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.ranges import BoundRecord, PlotRecord
     from gradcli.report.records import Answer, Record
@@ -94,8 +94,7 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
     """
     from gradcli.options import LONG
     from gradcli.query import bindings as given
-    from gradcli.query.evaluate import join_records, records
-    from gradcli.query.programs import UsedNames, refuse_unknown_in
+    from gradcli.query.programs import UsedNames, join_records, records, refuse_unknown_in
 
     text, keywords = arguments["expression"], arguments["values"]
 
@@ -215,8 +214,7 @@ def _answers(
     """
     from gradcli.options import Options
     from gradcli.query import bindings as given
-    from gradcli.query.evaluate import Script
-    from gradcli.query.programs import programs_with, refuse_unknown
+    from gradcli.query.programs import Script, programs_with, refuse_unknown
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
     known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__

@@ -28,9 +28,9 @@ from gradcli.graph.sparsity import (
     dependence,
     symmetric,
 )
+from gradcli.graph.sweep import vjps_at
 from gradcli.graph.transforms import jacobian, one_hot
 from gradcli.plans.linearized import Linearized, Runs
-from gradcli.query.derivatives import vjps_of
 
 _SHORT = 2_000  # most nodes of a program that holds every direction
 _FEW, _MOST_BLOCKS = 32, 128  # its most directions, and most blocks, each derived on its own
@@ -84,7 +84,7 @@ class Derivatives:
             seed = one_hot(row - int(begins[place]), out.shape).astype(
                 np.asarray(table[out]).dtype
             )[()]
-            slopes = vjps_of(out, seed, self.wrt, table)
+            slopes = vjps_at(out, seed, self.wrt, table)
             parts = [np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt]
             found.append(np.concatenate(parts))
         return np.reshape(found, (len(wanted), self.shape[1]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import ShapeError, Source
+from gradcli.errors import ShapeError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, definition_order
 from gradcli.graph.sweep import grad
@@ -26,8 +26,16 @@ from gradcli.options import Options
 from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
-from gradcli.report.records import box_text
-from gradcli.report.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import (
+    OF_HOLDING,
+    Check,
+    Claim,
+    VariableCheck,
+    Verdict,
+    Worst,
+    box_text,
+)
+from gradcli.texts import Source
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given

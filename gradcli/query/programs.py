@@ -1,48 +1,33 @@
-"""Programs of a run, with the values that are bound from outside, and the names in them.
+"""Programs of a run, with the values and names that they have, and the answers to their statements.
 
-The names are those that are bound and mentioned nowhere, that have two readings, and that a query
-differentiates by.
+The record of a query is filled in by `query/evaluate.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import numpy as np
-
-from gradcli.errors import (
-    AmbiguousError,
-    GradcliError,
-    MissingValueError,
-    Source,
-    TypeMismatchError,
-    UnknownNameError,
-    did_you_mean,
-)
-from gradcli.graph.nodes import Expr, Leaf, reachable
-from gradcli.graph.sweep import useful_nodes
-from gradcli.language.calls import is_function, split_glued
-from gradcli.language.reading import expressions_of, names_bound_by, words_of
-from gradcli.language.run import Program, ProgramText, statements
-from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
-from gradcli.language.tree import Binding, Definition, Expression, Name, Statement
+from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did_you_mean
+from gradcli.language.reading import names_bound_by, words_of
+from gradcli.language.run import Lowered, Program, ProgramText, statements
+from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_statements, without_bad_help
+from gradcli.language.tree import Asked, Assertion, Binding, Statement
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.calling import textbook
-from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.structure import detach, to_int
 from gradcli.options import Options
 from gradcli.query.bindings import value_of
-from gradcli.texts import text_lines
+from gradcli.query.evaluate import fill_statement, missing
+from gradcli.report.records import Answer, Record
+from gradcli.texts import Source, text_lines
 
 if TYPE_CHECKING:
     from gradcli.query.templates import CompilationCache
 
-_LISTED = 20  # names listed in a help
 _MEANT = 100  # most unmentioned names for which a suggestion is sought
 
 
@@ -151,7 +136,7 @@ class UsedNames:
             # Part of an unpacking, bound with the others whether it is wanted or not.
             shared = isinstance(binding, Binding) and binding.part is not None
             if binding.name not in self.bound and not shared:
-                line, _ = binding.source.position(binding.span.start)
+                line, _ = binding.place
                 file = binding.source.name
                 self.bound[binding.name] = f" (bound on line {line}{f' of {file}' if file else ''})"
 
@@ -229,18 +214,6 @@ def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str
             )
 
 
-def missing(
-    name: str, known: Collection[str], words: Collection[str], what: str = "differentiated"
-) -> MissingValueError:
-    """Return the error of an unknown name that an option uses."""
-    help: str | None = f"give it a value: {name}=..."
-    if known and name not in words:
-        variables = [other for other in sorted(known) if not is_function(other)]
-        names = f"the names are {', '.join(variables[:_LISTED])}" if variables else None
-        help = did_you_mean(name, sorted(known), names)
-    return MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
-
-
 def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], set[str]]:
     """Return the names that a program binds, and the names that it mentions."""
     bound: set[str] = set()
@@ -269,286 +242,152 @@ def refuse_unknown_in(
         refuse_unknown(options, bound.union(given, mentioned if free else ()), mentioned)
 
 
-# -- Names of letters written together that may have been meant as a product or a call: without
-# values, nothing else can tell.
+# -- The answers to statements, in order
 
 
-_PAIR = 2  # letters of a name that is likely a product if one of them is listed
-# What stands right before a name that is a denominator or that begins an exponent.
-_QUOTIENT = re.compile(r"(?<!/)[/÷⁄∕]\Z")
-_EXPONENT = re.compile(r"(?:\*\*|\^\(?)[-+−–]?\Z")
-_SIGN = re.compile(r"(?:\*\*|\^)[-+−–]?\Z")
+Kind = TypeVar("Kind", bound=Answer)
 
 
-class _Place(NamedTuple):
-    """An expression without values, the text that it stands in, and its own parameters."""
-
-    expression: Expression
-    source: Source
-    own: Collection[str]
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
-def refuse_glued(
-    statements: Iterable[Statement],
-    scope: Scope,
-    names: Collection[str],
-    listed: Collection[str],
-    *,
-    can_list: bool,
-) -> None:
-    """Raise AmbiguousError for a name without a value that a book writes for a product or a call.
+class Script(NamedTuple):
+    """The lines of a program, or of records, which have none of their own."""
 
-    Its letters stand alone elsewhere, have values or are listed; or it is ``sinx``; or it is a
-    factor of a product that is not written, or stands directly after a division or an exponent's
-    sign.
+    program: Program | None
+    lines: Iterable[str]
+    path: str | None = None  # path of the program's file; None for an expression
+    stream: bool = False  # whether each line is answered as it arrives
 
-    statements  what is asked, and what that depends on
-    names       those without values that are not listed
-    listed      those to differentiate by
-    can_list    whether a name can be listed, and so be said to be one
+    @property
+    def opened(self) -> Program:
+        """Return the program, of what is one."""
+        assert self.program is not None
+        return self.program
+
+    def sources(self) -> Iterator[Source]:
+        """Yield the logical lines of the program as its lines come."""
+        name = None if self.path == "-" else self.path
+        return self.opened.sources(self.lines, name, stream=self.stream)
+
+    def statements(self) -> Iterator[Statement | GradcliError]:
+        """Yield the statements of the program as its lines come."""
+        for source in self.sources():
+            yield from parse_statements(source, self.opened.scope.limits.length)
+
+
+def records(
+    script: Script, options: Options, cache: CompilationCache | None = None
+) -> Iterator[Record]:
+    """Yield the results of a program as its lines come.
+
+    With a cache, queries of one template are compiled once.
     """
-    places = [*_places(statements, scope)]
-    alone = {*names, *listed, *scope.names}
-    for name in names:
-        letters = split_glued(name, alone - {name})
-        if (
-            letters is None
-            and len(name) == _PAIR
-            and name.isalpha()
-            and any(letter in listed for letter in name)
-        ):
-            letters = list(name)
-        product = "*".join(letters) if letters else None
-        call = (
-            textbook.function_of_letters(name)
-            if product is None and not is_function(name)
-            else None
+    program = script.opened
+    scope = program.scope
+    for source in script.sources():
+        record = None
+        if cache is not None and not scope.deviations:
+            record = cache.in_scope(scope, source, options)
+        if record is not None:
+            yield record
+            continue
+        for statement in parse_statements(source, scope.limits.length):
+            record = run_statement(program, statement, options)
+            if record is not None and not only_follows(statement, record):
+                yield record
+
+
+def join_records(found: Iterable[Record]) -> Record | None:
+    """Return the result of a program with these records, up to the first that has an error."""
+    result: Record | None = None
+    queries = 0
+    for record in found:
+        queries += record.mode != "assert"
+        result = record if result is None else result.join(record)
+        if record.error is not None:
+            return result
+    return result and result.last_of(queries)
+
+
+Fill = Callable[[Program, Lowered, Kind, Options], object]  # fills in the record of a statement
+
+
+def run_statement(
+    program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None,
+    lower: Callable[[Any], Lowered | None] | None = None, fill: Fill[Record] | None = None,
+) -> Record | None:  # fmt: skip
+    """Execute one statement; a query, an assert or an error gives a record."""
+    mode = "assert" if isinstance(statement, Assertion) else options.mode
+    fill = fill or fill_statement
+    return answer(Record, fill, program, statement, options, lower=lower, id=id, mode=mode)
+
+
+def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: Any) -> Kind:
+    """Return an answer to a statement, of which nothing is known yet but where it stands."""
+    line, column = statement.place
+    return kind(statement.text, id, statement.source.name, line, column, **known)
+
+
+def answer(
+    kind: type[Kind], fill: Fill[Kind], program: Program, statement: Statement | GradcliError, options: Options, *,
+    lower: Callable[[Any], Lowered | None] | None = None, id: Any = None, **known: Any,
+) -> Kind | None:  # fmt: skip
+    """Execute one statement, and return an answer of a kind.
+
+    There is no answer to a statement that others build on, except for its error.
+
+    - ``fill``: completes an answer
+    - ``lower``: runs the statement, if the program does not
+    - ``known``: fields of the answer that are known before
+    """
+    scope = program.scope
+    if isinstance(statement, GradcliError):
+        if statement.source is not None:
+            scope.mentioned.update(_WORD.findall(statement.source.text))
+        return kind.of_error(without_bad_help(statement, scope), id=id)
+    record = record_of(kind, statement, id, **known)
+    try:
+        lowered = (lower or program.execute)(statement)
+        if lowered is None:
+            return None
+        record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
+        record.warnings += lowered.notes
+        fill(program, lowered, record, options)
+    except Exception as error:
+        return record.fail(locate(as_gradcli_error(error), scope, statement))
+    finally:
+        record.dialect = program.lowering.dialect
+    return record
+
+
+def answers(
+    kind: type[Kind], fill: Fill[Kind], script: Script, options: Options, **known: Any
+) -> Iterator[Kind]:
+    """Yield the answers to all statements of a text except asserts, as `answer` gives them."""
+    for statement in script.statements():
+        record = (
+            None
+            if isinstance(statement, Assertion)
+            else answer(kind, fill, script.opened, statement, options, **known)
         )
-        for place in places:
-            found = _first(place, name, everywhere=product is not None or call is not None)
-            if name in place.own or found is None:
-                continue
-            reading = (
-                product
-                or call
-                or textbook.product_of_letters(name, after_number=True)
-                or "x*sin(x)"
-            )
-            before = place.source.text[: found.start]
-            if "*" in reading and (
-                _QUOTIENT.search(before[-2:])
-                or _SIGN.search(before[-3:])
-                or before.rstrip("π ")[-1:].isalpha()
-            ):
-                reading = f"({reading})"
-            reading += "" if call else " for the product"
-            text = place.source.text.strip().replace("'", "")
-            listing = (
-                f"list the name: diff '{text}' {name}"
-                if can_list
-                else f"give the name a value: {name} = 1"
-            )
-            error = AmbiguousError(
-                f"'{name}' has two readings", help=f"write {reading}, or {listing}"
-            )
-            raise error.at(found.span, place.source)
+        if record is not None and not only_follows(statement, record):
+            yield record
 
 
-def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
-    """Yield the expressions of statements, and of the functions that they call."""
-    pending, seen = [*statements], set[str]()
-    for statement in pending:  # grows during the loop
-        own = statement.parameters if isinstance(statement, Definition) else ()
-        for expression in expressions_of(statement):
-            yield _Place(expression, statement.source, own)
-            for node in expression.nodes:
-                if type(node) is Name and node.name in scope.functions and node.name not in seen:
-                    seen.add(node.name)
-                    pending.append(scope.functions[node.name])
+def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
+    """Return whether a record has nothing new to report.
 
-
-def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
-    """Return the first place of a name, or None.
-
-    It counts anywhere (``everywhere``), or only where a book implies a product, after a division,
-    or after an exponent's sign.
+    It is that of a binding that fails because one before it has failed; the error of that one is
+    reported.
     """
-    found = [node for node in place.expression.nodes if type(node) is Name and node.name == name]
-    if everywhere or not found:
-        return found[0] if found else None
-    starts = {node.start for node in place.expression.nodes}
-    ends = {node.end for node in place.expression.nodes}
-    text = place.source.text
-    for node in found:
-        before, after = text[: node.start], text[node.end :]
-        left, right = len(before.rstrip(" \t")), len(text) - len(after.lstrip(" \t"))
-        follows = textbook.is_before_function(name) and right in starts
-        if (
-            textbook.product_of_letters(name, after_number=before[-1:].isdigit()) is None
-            and not follows
-        ):
-            continue
-        is_factor = left in ends or (right in starts and right > node.end)
-        if is_factor or follows or _QUOTIENT.search(before[-2:]) or _EXPONENT.search(before[-4:]):
-            return node
-    return None
+    is_case = isinstance(statement, Asked | GradcliError)
+    return not is_case and record.error is not None and record.error.follows is not None
 
 
-# -- The names that a query is differentiated by: leaves that the result depends on, in the order of
-# their bindings, but for those bound with const or frozen, and for names that are used as whole
-# numbers only. The text decides, never a value. A name whose value is taken beforehand has an entry
-# of zeros.
-
-
-_ADDRESS = "a class label or an index"
-
-
-class Variables(NamedTuple):
-    """The names to differentiate with respect to, in order, and warnings about others."""
-
-    nodes: dict[str, Expr]
-    warnings: list[str]
-
-
-def variables(
-    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()
-) -> Variables:
-    """Return what the last node of ``order`` is differentiated by.
-
-    Raises GradcliError for a name that is asked for and cannot be.
-    """
-    found, warnings = (_listed_variables if options.wrt is None else _asked_variables)(
-        scope, order, options, uses
-    )
-    warnings += [
-        f"'{name}' has no value here: there is nothing to freeze"
-        for name in options.freeze
-        if scope.subject(name) is None
-    ]
-    return Variables(found, warnings)
-
-
-def _listed_variables(
-    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]
-) -> Variables:
-    def varies(leaf: Expr) -> bool:
-        is_free = leaf.kind == FLOAT and leaf not in scope.frozen
-        return is_free and leaf.payload.name not in options.freeze
-
-    leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
-    found = {leaf.payload.name: leaf for leaf in leaves if varies(leaf)}
-    if scope.requiring and order[-1] in scope.passed_back:
-        found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
-    if scope.replaced:
-        _refuse_two_values(scope, order, found)
-        flows = useful_nodes(order)
-        found = {
-            name: x
-            for name, x in found.items()
-            # the text may have bound its own value again with const
-            if x in flows or not (name in scope.names and scope.names[name].op is detach)
-        }
-    used = {use.leaf.payload.name: use.leaf for use in uses if varies(use.leaf)}
-    if not used.keys() <= found.keys():  # in the order of their bindings
-        found = {x.payload.name: x for x in sorted((used | found).values(), key=lambda x: x.index)}
-    reasons = _reasons(scope, order, uses)
-    warnings = [
-        f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons
-    ]
-    if not found:
-        others = (leaf.payload.name for leaf in leaves if leaf.kind != FLOAT)
-        warnings += [f"no derivative by {name}: it is boolean" for name in others]
-    return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
-
-
-def _asked_variables(
-    scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]
-) -> Variables:
-    found: dict[str, Expr] = {}
-    warnings = []
-    present = {node.payload.name: node for node in order if node.is_leaf}
-    for name in options.wrt or ():
-        node = present.get(name) if name in scope.replaced else None
-        node = scope.subject(name) if node is None else node
-        if node is None:
-            if scope.needed:
-                raise missing(name, scope.names, scope.mentioned)
-            warnings.append(f"'{name}' has no value here, and so no derivative")
-            continue
-        if node.kind != FLOAT:
-            raise TypeMismatchError(
-                f"'{name}' is boolean; only numbers can be differentiated",
-                help=f"leave {name} out of wrt",
-            )
-        if name not in options.freeze:
-            found[name] = node
-    if scope.replaced:
-        _refuse_two_values(scope, order, found)
-    reasons = _reasons(scope, order, uses)
-    reasons |= {
-        use.leaf: f"{use.place}, which takes a number known beforehand"
-        for use in uses
-        if use.kind == QUANTITY
-    }
-    for name, node in found.items():
-        if node in reasons:
-            raise TypeMismatchError(
-                f"no derivative by '{name}': it is {reasons[node]}", help=f"leave {name} out of wrt"
-            )
-    return Variables(found, warnings)
-
-
-def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> dict[Expr, str]:
-    """Return leaves without a derivative, each with the reason.
-
-    They are whole numbers where they stand, or they decide what is computed.
-    """
-    whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
-    if scope.graph.addressing and any(node.op is to_int for node in order):
-        addressing: set[Expr | None] = set()
-        for node in reversed(order):
-            if node.op is to_int or node in addressing:
-                addressing.update(node.operands)
-        places = {use.leaf: use.place for use in uses}
-        whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
-    flows = useful_nodes(order) if whole else set()
-    found = {}
-    for x, place in whole.items():
-        if x not in flows:
-            value = np.asarray(scope.values.get(x, 0))
-            found[x] = f"{place}, by which there is no derivative here"
-            if np.all(value == np.floor(value)):
-                found[x] = f"a whole number, {place}"
-    return found
-
-
-def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, Expr]) -> None:
-    """Raise AmbiguousError where a result has one name for two values.
-
-    One of the values would be lost.
-    """
-    for name in found:
-        if name not in scope.replaced:
-            continue
-        values: list[Expr] = []
-        for node in order:
-            bound = node.payload if node.is_leaf else scope.bindings.get(node)
-            if (
-                bound is not None
-                and bound.name == name
-                and not (values and values[-1] in reachable([node]))
-            ):
-                values.append(node)
-        if len(values) > 1:
-            first, second = (scope.bindings.get(value) for value in values[:2])
-            assert second is not None
-            before = "from outside" if first is None else _place_of(first)
-            raise AmbiguousError(
-                f"'{name}' has two values here: bound {before} and {_place_of(second)}",
-                help=f"give the second a name of its own: {name}_2 = ...",
-            )
-
-
-def _place_of(binding: Statement) -> str:
-    line, column = binding.source.position(binding.span.start)
-    return f"on line {line}, column {column}"
+def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:
+    """Point at the node where evaluation failed, or else at the statement."""
+    places = scope.spans(error.node) if error.node is not None else []
+    if places:
+        error.at(places[-1][1], places[-1][0])
+    return error.at(statement.span, statement.source)

@@ -20,7 +20,6 @@ from gradcli.errors import (
     EvaluationError,
     GradcliError,
     ShapeError,
-    Span,
     UnknownNameError,
     UsageError,
     as_gradcli_error,
@@ -35,14 +34,14 @@ from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
 from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.options import Options
 from gradcli.query.bindings import as_equations
-from gradcli.query.evaluate import Script, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import derivative, query_of
 from gradcli.query.general_formulas import general
+from gradcli.query.programs import Script, record_of, run_statement
 from gradcli.report.derivative_record import DerivativeRecord, Path, Step
 from gradcli.report.records import Answer, Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.texts import text_lines
+from gradcli.texts import Span, text_lines
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"
 _ON_CURVE = 1e-3  # how far apart the sides of an equation may be at a rounded point

@@ -25,9 +25,9 @@ from gradcli.options import Options
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients
 from gradcli.query.bindings import by_names
-from gradcli.query.evaluate import locate
+from gradcli.query.evaluate import variables
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
-from gradcli.query.programs import variables
+from gradcli.query.programs import locate
 from gradcli.texts import text_lines
 
 # -- A program lowered for values of given names, shapes and dtypes: its result as a graph, and
@@ -272,7 +272,14 @@ Order = Sequence[tuple[int, str]]
 
 
 class Specialized:
-    """A program for values of given names, shapes and dtypes, and the plan that computes it."""
+    """A program for values of given names, shapes and dtypes, and the plan that computes it.
+
+    compile  makes the plan. Raises a `GradcliError` for a program that has no such derivatives
+    text     describes the program, and in their order the values that it takes and gives
+    """
+
+    compile: Callable[[], None]
+    text: Callable[[], str]
 
     def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any) -> None:
         """``seed`` is what of the seed a plan is made for."""
@@ -281,10 +288,6 @@ class Specialized:
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)
         self.compile()
-
-    def compile(self) -> None:
-        """Make the plan. Raises a `GradcliError` for a program that has no such derivatives."""
-        raise NotImplementedError
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Any, order: Order) -> Any:
         """Return the results of a call.
@@ -303,10 +306,6 @@ class Specialized:
         if self.settings.wrt is None:
             found.sort(key=lambda pair: places.get(pair[1], len(places)))
         return found
-
-    def text(self) -> str:
-        """Describe the program, and in their order the values that it takes and gives."""
-        raise NotImplementedError
 
 
 class ValueAndGradients(Specialized):

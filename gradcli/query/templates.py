@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError, Source
+from gradcli.errors import EvaluationError, GradcliError
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself, ones_like, useful_nodes, zeros_like
@@ -36,7 +36,7 @@ from gradcli.ops.elementwise import arithmetic
 from gradcli.options import LONG, Options
 from gradcli.plans.assembly import Writer
 from gradcli.report.records import Record
-from gradcli.texts import text_lines
+from gradcli.texts import Source, text_lines
 
 # -- Numbers that names of a query stand for ------------------------------------------------------
 
@@ -373,7 +373,7 @@ class CompilationCache:
             return None
         return self._record(
             source, of_scope(scope, options), (scope.functions, scope.objects, scope.names), options,
-            dialect=scope.dialect.asked_dialect(),
+            dialect=scope.dialect.asked_for,
         )  # fmt: skip
 
     def in_record(

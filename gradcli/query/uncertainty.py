@@ -21,11 +21,11 @@ from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageErr
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import useful_nodes
-from gradcli.inert import one_line
 from gradcli.language.scope import Scope
 from gradcli.query.derivatives import hessian, jacobian
 from gradcli.query.matrices import slices_of
 from gradcli.report.records import JointCovariance, Record, Uncertainty
+from gradcli.texts import one_line
 
 # Relative to the largest entry: the asymmetry that rounding may leave, and the size it may leave of
 # a smallest eigenvalue of 0.

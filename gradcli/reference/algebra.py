@@ -43,18 +43,16 @@ class Algebra:
                 for which any formula will do
     splits      whether numbers differ that the program's precision does not tell apart: near a
                 point, for limits
+    scalar      applies an elementwise operation, with its static parameters, to scalars
     """
 
+    scalar: Callable[..., Scalar]
     overflows = True
     splits = False
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
         self.m, self.precision = m, precision
         self.zero, self.one, self.inf, self.nan = m.zero, m.one, m.inf, m.nan
-
-    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Scalar) -> Scalar:
-        """Apply an elementwise operation to scalars."""
-        raise NotImplementedError
 
     def plain(self, x: Scalar) -> Any:
         """Return the value of a scalar without its history."""

@@ -120,6 +120,11 @@ def _binary(function: Callable[[arb, arb], arb]) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _both(function: Callable[[arb, arb], arb]) -> tuple[Any, Any]:
+    """Return the operator of a ball before another number, and behind it."""
+    return _binary(function), _binary(lambda x, y: function(y, x))
+
+
 def _comparison(
     holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]
 ) -> Callable[[Any, Any], Any]:
@@ -154,11 +159,11 @@ class Ball:
         self.ball = as_arb(value)
 
     __add__ = __radd__ = _binary(operator.add)
-    __sub__, __rsub__ = _binary(operator.sub), _binary(lambda x, y: y - x)
+    __sub__, __rsub__ = _both(operator.sub)
     __mul__ = __rmul__ = _binary(operator.mul)
-    __truediv__, __rtruediv__ = _binary(quotient), _binary(lambda x, y: quotient(y, x))
-    __pow__, __rpow__ = _binary(power), _binary(lambda x, y: power(y, x))
-    __mod__, __rmod__ = _binary(_remainder), _binary(lambda x, y: _remainder(y, x))
+    __truediv__, __rtruediv__ = _both(quotient)
+    __pow__, __rpow__ = _both(power)
+    __mod__, __rmod__ = _both(_remainder)
     __lt__, __ge__ = _comparison(operator.lt, operator.ge), _comparison(operator.ge, operator.lt)
     __gt__, __le__ = _comparison(operator.gt, operator.le), _comparison(operator.le, operator.gt)
     __eq__ = _comparison(operator.eq, operator.ne)

@@ -118,7 +118,7 @@ def _slope_parts(node: Expr, op: Op, operands: list[Any], held: StandIns) -> Any
     if node not in held.made:
         if isinstance(op.extended, Reduced):
             (x,) = operands
-            made = op.extended.slopes(x, axes_of(node.static["axis"], x.ndim), node.static)
+            made = op.extended.slopes(x, axes_of(node.static["axis"], x.shape), node.static)
         else:
             made = _open_body(node, op, operands, held)
         held.made[node] = made
@@ -372,7 +372,7 @@ class LongDoubles(Domain[Any]):
             with mpmath.workdps(40):
                 digits = mpmath.nstr(node.payload.reference(mpmath.mp), 30)
             return self.held.dtype(LONG_DOUBLE(digits))
-        value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
+        value = np.asarray(constant_value(node, self.dtype))
         return value.astype(self.held.dtype) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:

@@ -162,6 +162,11 @@ def _operation(operation: Arithmetic, reflected: bool = False) -> Any:
     return method
 
 
+def _both(operation: Arithmetic) -> tuple[Any, Any]:
+    """Return the operator of a scalar before another one, and behind it."""
+    return _operation(operation), _operation(operation, reflected=True)
+
+
 def _comparison(holds: Callable[[Any, Any], Any]) -> Any:
     return lambda self, other: bool(holds(self.value, plain(other)))
 
@@ -193,10 +198,10 @@ class Traced:
         tape.serial += 1
         self.serial = tape.serial
 
-    __add__, __radd__ = _operation(PLUS), _operation(PLUS, reflected=True)
-    __sub__, __rsub__ = _operation(MINUS), _operation(MINUS, reflected=True)
-    __mul__, __rmul__ = _operation(TIMES), _operation(TIMES, reflected=True)
-    __truediv__, __rtruediv__ = _operation(OVER), _operation(OVER, reflected=True)
+    __add__, __radd__ = _both(PLUS)
+    __sub__, __rsub__ = _both(MINUS)
+    __mul__, __rmul__ = _both(TIMES)
+    __truediv__, __rtruediv__ = _both(OVER)
     __neg__ = _operation(NEGATIVE)
     __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
     __lt__, __le__, __gt__, __ge__ = map(

@@ -118,7 +118,7 @@ class ReferenceTape(Domain[Any]):
         if isinstance(node.payload, Constant):
             return np.array(node.payload.reference(self.m), dtype=object)
         dtype = numpy_dtype("float", self.precision)
-        return exact_array(self.m, constant_value(node.payload, dtype, node.kind), node.kind)
+        return exact_array(self.m, constant_value(node, dtype), node.kind)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()

@@ -18,7 +18,8 @@ from typing import Any, ClassVar, dataclass_transform
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.inert import clip_text, json_text, printable, well_formed
+from gradcli.inert import json_text, well_formed
+from gradcli.texts import clip_text, printable
 
 _SMALL, _PART, _WHOLE = (
     60,

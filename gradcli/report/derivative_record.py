@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from gradcli.inert import display_width, latex_text, pad, printable, xml_text
+from gradcli.inert import latex_text, xml_text
 from gradcli.notation import mathml
 from gradcli.notation import name as spelled
 from gradcli.report.data import Data, data, data_in_slots
 from gradcli.report.lines import EMPTY, Line, Part, Table, labelled_line, latex_document, notes
 from gradcli.report.records import Answer, fraction, operator
-from gradcli.texts import ByName, normalize
+from gradcli.texts import ByName, display_width, normalize, pad, printable
 
 _TOO_LONG = "(too long to be shown)"
 _LONGER = "\\text{a longer formula}"

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, Source
-from gradcli.inert import ends_of, printable
+from gradcli.errors import GradcliError
 from gradcli.report.data import Data, data_in_slots, group_pairs, plain
 from gradcli.report.derivative_record import Step, Steps
 from gradcli.report.records import Record, operator
+from gradcli.texts import Source, ends_of, printable
 
 DIGITS = 6  # digits that numbers are rounded to in text
 LABEL = 36  # columns for the text of a node

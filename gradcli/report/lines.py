@@ -13,16 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import (
-    display_width,
-    html_text,
-    inert_lines,
-    latex_comment,
-    pad,
-    printable,
-    xml_text,
-)
-from gradcli.texts import text_lines
+from gradcli.inert import html_text, latex_comment, xml_text
+from gradcli.texts import display_width, inert_lines, pad, printable, text_lines
 
 _LABELS = 9  # columns for labels, where they are short
 

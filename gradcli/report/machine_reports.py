@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TextIO
 
-from gradcli.inert import clip_text, one_line, printable, sarif_message, uri, well_formed, xml_text
+from gradcli.inert import sarif_message, uri, well_formed, xml_text
 from gradcli.report.data import Data, encode, id_text
 from gradcli.report.describing import (
     Place,
@@ -42,6 +42,7 @@ from gradcli.report.outcomes import (
     digest_of,
 )
 from gradcli.report.rules import RULES, Rule, rule_of
+from gradcli.texts import clip_text, one_line, printable
 
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
@@ -140,15 +141,6 @@ class GitLabReport(JsonReport):
 # -- JUnit XML -----------------------------------------------------------------------------------
 
 
-_COUNTED = {
-    ERROR: "errors",
-    FAILED: "failures",
-    XPASSED: "failures",
-    SKIPPED: "skipped",
-    XFAILED: "skipped",
-}
-
-
 class JUnitReport(Report):
     """A testcase for every case."""
 
@@ -189,13 +181,17 @@ class JUnitReport(Report):
                 ERROR,
                 _element("error", summary.line(), message="interrupted"),
             )
-        wrong = f'errors="{self.counts["errors"]}" failures="{self.counts["failures"]}"'
-        tests = f'tests="{self.counts["tests"]}"'
+        failures, skipped = (
+            self.counts[one] + self.counts[other]
+            for one, other in ((FAILED, XPASSED), (SKIPPED, XFAILED))
+        )
+        wrong = f'errors="{self.counts[ERROR]}" failures="{failures}"'
+        tests = f'tests="{self.counts.total()}"'
         time = f'time="{summary.seconds:.3f}"'
         self.stream.write(
             '<?xml version="1.0" encoding="utf-8"?>\n'
             f'<testsuites name="gradcli check" {wrong} {tests} {time}>\n'
-            f'<testsuite name="gradcli" {wrong} skipped="{self.counts["skipped"]}" {tests} {time} '
+            f'<testsuite name="gradcli" {wrong} skipped="{skipped}" {tests} {time} '
             f'timestamp="{self.started.isoformat()}" hostname="{xml_text(node())}">\n'
         )
         self.cases.seek(0)
@@ -213,8 +209,7 @@ class JUnitReport(Report):
         body: str,
         place: str = "",
     ) -> None:
-        self.counts["tests"] += 1
-        self.counts[_COUNTED.get(status, "passed")] += 1
+        self.counts[status] += 1
         attributes = (
             f'classname="{xml_text(suite)}" name="{xml_text(name)}"{place} time="{seconds:.3f}"'
         )

@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from gradcli.errors import InternalError
-from gradcli.inert import printable
 from gradcli.report.data import canonical
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
+from gradcli.texts import printable
 
 STATUSES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = STATUSES
@@ -192,7 +192,7 @@ class Summary:
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        return self.counts.total()
 
     @property
     def bad(self) -> int:
@@ -265,11 +265,13 @@ class Report:
 
     ``add`` is called for each case as it is decided, ``close`` once at the end.
 
-    One that is a page of what is wrong has `MOST` of the findings, the worst first, and a `text` at
-    the end.
+    One that is a page of what is wrong has `MOST` of the findings, the worst first, each as
+    ``finding`` says it, and the whole page as ``text`` does at the end.
     """
 
     MOST = 0
+    finding: Callable[[Outcome], Any]
+    text: Callable[[Summary], str]
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -282,14 +284,6 @@ class Report:
     def close(self, summary: Summary) -> None:
         self.stream.write(self.text(summary))
         self.stream.flush()
-
-    def finding(self, outcome: Outcome) -> Any:
-        """Return what is said of a case that is not as it should be."""
-        raise NotImplementedError
-
-    def text(self, summary: Summary) -> str:
-        """Return the whole page."""
-        raise NotImplementedError
 
 
 # -- Worst first, in bounded memory --------------------------------------------------------------

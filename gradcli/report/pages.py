@@ -10,14 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from gradcli.inert import (
-    inert_lines,
-    markdown_block,
-    markdown_code,
-    one_line,
-    printable,
-    workflow_command,
-)
+from gradcli.inert import markdown_block, markdown_code, workflow_command
 from gradcli.report.data import id_text
 from gradcli.report.describing import (
     Place,
@@ -30,6 +23,7 @@ from gradcli.report.describing import (
     remark,
 )
 from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.texts import inert_lines, one_line, printable
 
 _MOST_NOTES = 100  # most notes on right claims
 _MOST_UNREACHED = 10  # most unreached cases that are named
@@ -243,16 +237,12 @@ class GitHubReport(Report):
         super().add(outcome)
 
     def finding(self, outcome: Outcome) -> str:
-        place = place_of(outcome)
-        text = (
-            message(outcome)
-            if _can_be_linked(place)
-            else f"{location(outcome)}: {message(outcome)}"
-        )
+        link = _link(place_of(outcome))
+        text = message(outcome) if link else f"{location(outcome)}: {message(outcome)}"
         return workflow_command(
             "error",
             text,
-            **_properties(place),
+            **link,
             title=f"gradcli: {outcome.rule}{id_of(outcome.record)}",
         )
 
@@ -281,17 +271,12 @@ class GitHubReport(Report):
         return bool(text)
 
 
-def _can_be_linked(place: Place) -> bool:
-    """Return whether the file has a name that a log can hold.
+def _link(place: Place) -> dict[str, str | int]:
+    """Return the properties that link a place, if a log can hold its file's name.
 
-    Another file is named in the text.
+    GitHub takes columns only within one line.
     """
-    return place.path is not None and printable(place.path) == place.path
-
-
-def _properties(place: Place) -> dict[str, str | int]:
-    """GitHub takes columns only within one line."""
-    if place.path is None or not _can_be_linked(place):
+    if place.path is None or printable(place.path) != place.path:
         return {}
     found: dict[str, str | int] = {"file": place.path, "line": place.line}
     if place.end_line is not None and place.end_line != place.line:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import OutputError
-from gradcli.inert import display_width, ends_of, one_line, xml_text
+from gradcli.inert import xml_text
 from gradcli.report.data import group_pairs
 from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.lines import short, size
+from gradcli.texts import display_width, ends_of, one_line
 
 FEW = 40  # up to this many nodes are all drawn
 MOST = 120  # most boxes in a drawing
@@ -399,17 +401,21 @@ def svg(explanation: Explanation, *, embedded: bool = False) -> str:
     return _Picture(drawing(explanation), embedded).text()
 
 
+@dataclass
 class _Picture:
-    def __init__(self, drawn: Drawing, embedded: bool) -> None:
-        self.drawn, self.embedded = drawn, embedded
+    drawn: Drawing
+    embedded: bool
+
+    def __post_init__(self) -> None:
         self.laid: Layout = layout(
-            [box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges]
+            [box.key for box in self.drawn.boxes],
+            [(edge.begin, edge.end) for edge in self.drawn.edges],
         )
-        self.ids = {box.key: box.nodes[-1] for box in drawn.boxes}
-        self.widths = {box.key: _width(box) for box in drawn.boxes}
+        self.ids = {box.key: box.nodes[-1] for box in self.drawn.boxes}
+        self.widths = {box.key: _width(box) for box in self.drawn.boxes}
         self.column = max(self.widths.values(), default=0) + _ASIDE
         self.row = _HEIGHT + _BETWEEN
-        self.top = _MARGIN + (0 if embedded else _TITLE_ROOM)
+        self.top = _MARGIN + (0 if self.embedded else _TITLE_ROOM)
 
     def text(self) -> str:
         title = xml_text(self.drawn.title)

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Part
 from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
-from gradcli.texts import words
+from gradcli.texts import one_line, printable, words
 
 _LONGEST = 40  # most characters of a label
 _MARGIN = 0.04  # of the height: room above and below the curves
@@ -330,8 +329,7 @@ def frame_sheet(heading: str, sheet: Sheet, up: Ends, margin: int) -> list[Row]:
 def _segments(xs: np.ndarray, ys: np.ndarray, up: Ends) -> np.ndarray:
     """Return the pieces between samples in the view, each as its two ends."""
     points, seen = np.stack([xs, ys], axis=1), (up[0] <= ys) & (ys <= up[1])
-    pieces: np.ndarray = np.stack([points[:-1], points[1:]], axis=1)[seen[:-1] & seen[1:]]
-    return pieces
+    return np.stack([points[:-1], points[1:]], axis=1)[seen[:-1] & seen[1:]]
 
 
 def below(name: str, across: Ends, columns: int, margin: int) -> list[Row]:

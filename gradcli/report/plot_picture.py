@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.errors import UsageError
-from gradcli.inert import one_line, xml_text
+from gradcli.inert import xml_text
 from gradcli.report.lines import html_of, html_page
 from gradcli.report.plot_chart import Panel, arrows, label, panels
 from gradcli.report.ranges import VALUE, PlotRecord
+from gradcli.texts import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

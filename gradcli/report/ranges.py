@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import one_line, printable
 from gradcli.report.data import Data, data
 from gradcli.report.lines import Line, Table, labelled_line, notes
-from gradcli.report.records import Answer, box_text
+from gradcli.report.records import Answer
+from gradcli.report.verdicts import box_text
+from gradcli.texts import one_line, printable
 
 # -- Bounds over a box ----------------------------------------------------------------------------
 

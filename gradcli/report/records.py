@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
 from itertools import islice
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.inert import printable
 from gradcli.notation import array
 from gradcli.notation import name as spelled
 from gradcli.report.data import Data, data
@@ -23,17 +22,16 @@ from gradcli.report.lines import (
     Row,
     Table,
     array_text,
-    entry_text,
     html_of,
     labelled_line,
     latex_document,
     notes,
     with_deviations,
 )
-from gradcli.texts import text_lines
+from gradcli.texts import printable, text_lines
 
 if TYPE_CHECKING:
-    from gradcli.report.verdicts import Check, VariableCheck, Worst
+    from gradcli.report.verdicts import Asserted, Check, VariableCheck
 
 Array = Any  # a NumPy array or scalar
 _LONGEST = 2000  # most characters of a text that is repeated
@@ -64,65 +62,9 @@ _LAYOUTS = {
 }
 
 
-def box_text(box: Mapping[str, tuple[float, float]]) -> str:
-    """``0.0 <= x <= 1.0, y = 2.0``."""
-    return ", ".join(
-        f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}"
-        for name, (low, high) in box.items()
-    )
-
-
 @cache
 def _name(dtype: np.dtype[Any]) -> str:
     return str(dtype)
-
-
-@data
-class Asserted(Data):
-    """The outcome of one relation of an ``assert``."""
-
-    JSON = "holds relation left right within over? worst=furthest"
-
-    holds: bool | None  # None if undecided
-    left: Array
-    right: Array
-    within: float
-    worst: Worst | None = None
-    relation: str = "=="
-    text: str = ""  # the user's text, if the assert has several relations
-    over: dict[str, tuple[float, float]] | None = None  # the box that the claim covers
-    # The smallest box where it is undecided.
-    left_open: dict[str, tuple[float, float]] | None = None
-    reason: str | None = None  # why it is undecided
-
-    @property
-    def furthest(self) -> Any:
-        """The numbers where it does not hold, or the box in which it is not decided."""
-        return self.worst if self.left_open is None else {"box": self.left_open}
-
-    @property
-    def difference(self) -> str:
-        """Both sides where it does not hold."""
-        if self.worst is None:
-            return ""
-        which = f"{self.text}: " if self.text else ""
-        index = entry_text("", self.worst.index)
-        at = (
-            ""
-            if self.worst.at is None
-            else " at " + " ".join(f"{name}={value!r}" for name, value in self.worst.at.items())
-        )
-        return (
-            f"{which}left{index} is {self.worst.engine!r}, right{index} is "
-            f"{self.worst.reference!r}{at}"
-        )
-
-    @property
-    def open_box(self) -> str:
-        """Return where it is not decided, and why."""
-        if self.left_open is None:
-            return self.reason or ""
-        return f"open for {box_text(self.left_open)}" + (f": {self.reason}" if self.reason else "")
 
 
 @data

@@ -6,9 +6,10 @@ The sheet has the forward pass, the backward pass and the parts of each gradient
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from gradcli.inert import display_width, html_text, pad, printable
+from gradcli.inert import html_text
 from gradcli.report.derivative_record import step_lines, steps_in_html, steps_in_latex
 from gradcli.report.explanation import (
     DIGITS,
@@ -22,6 +23,7 @@ from gradcli.report.explanation import (
 from gradcli.report.lines import Line, Part, Table, round_number, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.results import GradientRecord
+from gradcli.texts import display_width, pad, printable
 
 _MOST = 120  # most nodes that are listed one by one
 _MOST_NODES = 150  # most nodes of a graph that is drawn next to the text
@@ -58,12 +60,16 @@ class ShownExplanation(Explanation):
     _repr_html_ = to_html
 
 
+@dataclass
 class Sheet:
     """Lines that are shown of an explanation without an error."""
 
-    def __init__(self, explanation: Explanation, digits: int) -> None:
-        self.explanation, self.digits = explanation, digits
-        self.arrived, self.leaving = explanation.contributions_by_node(), explanation.leaving()
+    explanation: Explanation
+    digits: int
+
+    def __post_init__(self) -> None:
+        self.arrived = self.explanation.contributions_by_node()
+        self.leaving = self.explanation.leaving()
         self.rounded = False
 
     def lines(self) -> list[Line | Table]:

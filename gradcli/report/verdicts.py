@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from typing import Any
@@ -224,6 +224,62 @@ def certainty(checks: Sequence[VariableCheck]) -> str:
         return ""
     widest = max((check.within for check in checks if check.within is not None), default=None)
     return ", certified: exact, " if widest is None else f", certified: within 1e{widest:+03d}, "
+
+
+def box_text(box: Mapping[str, tuple[float, float]]) -> str:
+    """``0.0 <= x <= 1.0, y = 2.0``."""
+    return ", ".join(
+        f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}"
+        for name, (low, high) in box.items()
+    )
+
+
+@data
+class Asserted(Data):
+    """The outcome of one relation of an ``assert``."""
+
+    JSON = "holds relation left right within over? worst=furthest"
+
+    holds: bool | None  # None if undecided
+    left: Any
+    right: Any
+    within: float
+    worst: Worst | None = None
+    relation: str = "=="
+    text: str = ""  # the user's text, if the assert has several relations
+    over: dict[str, tuple[float, float]] | None = None  # the box that the claim covers
+    # The smallest box where it is undecided.
+    left_open: dict[str, tuple[float, float]] | None = None
+    reason: str | None = None  # why it is undecided
+
+    @property
+    def furthest(self) -> Any:
+        """The numbers where it does not hold, or the box in which it is not decided."""
+        return self.worst if self.left_open is None else {"box": self.left_open}
+
+    @property
+    def difference(self) -> str:
+        """Both sides where it does not hold."""
+        if self.worst is None:
+            return ""
+        which = f"{self.text}: " if self.text else ""
+        index = entry_text("", self.worst.index)
+        at = (
+            ""
+            if self.worst.at is None
+            else " at " + " ".join(f"{name}={value!r}" for name, value in self.worst.at.items())
+        )
+        return (
+            f"{which}left{index} is {self.worst.engine!r}, right{index} is "
+            f"{self.worst.reference!r}{at}"
+        )
+
+    @property
+    def open_box(self) -> str:
+        """Return where it is not decided, and why."""
+        if self.left_open is None:
+            return self.reason or ""
+        return f"open for {box_text(self.left_open)}" + (f": {self.reason}" if self.reason else "")
 
 
 ALGEBRA, POINTS = "algebra", "points"  # how a claim about a formula was decided

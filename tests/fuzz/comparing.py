@@ -71,7 +71,7 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
     from gradcli.graph.nodes import reachable
     from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.query.derivatives import gradient
+    from gradcli.query.evaluate import gradient
 
     data = json.loads(line)
     if (

@@ -24,7 +24,7 @@ _AT = {
     "parser": "gradcli.language.parser", "text": "gradcli.ops.text", "registry": "gradcli.ops.registry",
     "statements": "gradcli.language.statements",
     "lowering": "gradcli.language.lowering", "calls": "gradcli.language.calls",
-    "coercion": "gradcli.language.coercion", "reading": "gradcli.language.reading",
+    "subscripts": "gradcli.language.subscripts", "reading": "gradcli.language.reading",
     "scope": "gradcli.language.scope", "nodes": "gradcli.graph.nodes",
     "sweep": "gradcli.graph.sweep", "constants": "gradcli.ops.constants", "writing": "gradcli.ops.writing",
     "bindings": "gradcli.query.bindings",
@@ -218,10 +218,10 @@ def _slice(change: Callable[[list[Any]], list[Any]]) -> Wrap:
 
 def _axes(change: Callable[[int], int]) -> Wrap:
     def wrap(axes_of: Any) -> Any:
-        def wrong(axis: Any, ndim: int) -> Any:
+        def wrong(axis: Any, shape: Any) -> Any:
             if isinstance(axis, (tuple, list)):
-                return axes_of(type(axis)(map(change, axis)), ndim)
-            return axes_of(axis if axis is None else change(axis), ndim)
+                return axes_of(type(axis)(map(change, axis)), shape)
+            return axes_of(axis if axis is None else change(axis), shape)
 
         return wrong
 
@@ -352,13 +352,13 @@ _LOWERING: list[tuple[str, Plant]] = [
         lambda of: lambda low, name, base: of(low, name, base)[::-1] if name == "shape" else of(low, name, base))),
     ("pi to four digits", entry("constants:NAMED", "pi", lambda pi: 3.142)),
     ("e to four digits", entry("constants:NAMED", "e", lambda e: 2.718)),
-    ("index off by one", instead("coercion:_index", _index(lambda i: i + 1 if i < 0 else i - 1))),
-    ("negative index from the front", instead("coercion:_index", _index(lambda i: abs(i) - 1 if i < 0 else i))),
-    ("list of indices in order", instead("coercion:_index", _listed)),
-    ("start of a slice off by one", instead("coercion:_slice", _slice(lambda s: [None if s[0] is None else s[0] + 1, *s[1:]]))),
-    ("stop of a slice off by one", instead("coercion:_slice", _slice(lambda s: [s[0], None if s[1] is None else s[1] - 1, s[2]]))),
-    ("step of a slice ignored", instead("coercion:_slice", _slice(lambda s: [*s[:2], None]))),
-    ("sign of a step ignored", instead("coercion:_slice", _slice(lambda s: [*s[:2], None if s[2] is None else abs(s[2])]))),
+    ("index off by one", instead("subscripts:_index", _index(lambda i: i + 1 if i < 0 else i - 1))),
+    ("negative index from the front", instead("subscripts:_index", _index(lambda i: abs(i) - 1 if i < 0 else i))),
+    ("list of indices in order", instead("subscripts:_index", _listed)),
+    ("start of a slice off by one", instead("subscripts:_slice", _slice(lambda s: [None if s[0] is None else s[0] + 1, *s[1:]]))),
+    ("stop of a slice off by one", instead("subscripts:_slice", _slice(lambda s: [s[0], None if s[1] is None else s[1] - 1, s[2]]))),
+    ("step of a slice ignored", instead("subscripts:_slice", _slice(lambda s: [*s[:2], None]))),
+    ("sign of a step ignored", instead("subscripts:_slice", _slice(lambda s: [*s[:2], None if s[2] is None else abs(s[2])]))),
     ("axis=-1 is 0", everywhere("writing:axes_of", _axes(lambda axis: 0 if axis == -1 else axis))),
     ("axis=-1 is 0, of one axis", everywhere("writing:one_axis", lambda one: lambda axis, ndim: one(0 if axis == -1 else axis, ndim))),
     ("axis off by one", everywhere("writing:axes_of", _axes(lambda axis: axis - 1))),

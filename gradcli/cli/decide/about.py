@@ -12,23 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.cli.commands import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest
 from gradcli.cli.endings import FINE
-from gradcli.cli.request import (
-    COMMANDS,
-    CacheRequest,
-    FunctionsRequest,
-    HelpRequest,
-    InfoRequest,
-    Request,
-)
+from gradcli.cli.request import Request
 from gradcli.cli.write.results import in_columns, prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
-from gradcli.inert import printable
 from gradcli.query import catalogue
 from gradcli.report.data import encode
 from gradcli.report.rules import RULES
 from gradcli.storage import NATIVE, STORES, folder
-from gradcli.texts import words
+from gradcli.texts import printable, words
 
 
 def list_functions(request: FunctionsRequest) -> int:

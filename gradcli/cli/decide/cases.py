@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from gradcli.cli.inputs import (
-    Inputs,
-    assignment,
-    box_of,
-    check_inputs,
-    is_stream,
-    limits_of,
-    options_of,
-    programs_of,
-)
-from gradcli.cli.request import CheckRequest
+from gradcli.cli.commands import CheckRequest
+from gradcli.cli.decide.running import Inputs, box_of, is_stream, options_of, programs_of
+from gradcli.cli.decide.subjects import check_inputs
+from gradcli.cli.request import assignment, limits_of
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.settings import Configuration, Settings, checking_options, verdicts
@@ -182,13 +174,18 @@ class Called(NamedTuple):
 Piece = Part | Batch | Called
 
 
-class Work(ABC):
+class Work:
     """The pieces that a check decides: files and expressions, and Python functions.
 
     names      of what is decided so far
     processes  that share it
     unchanged  files and functions that are left out, as nothing of them has changed
+    pieces     yields the work, cut for the number of processes, in order
+    outcomes   yields the outcomes of one piece of work
     """
+
+    pieces: Callable[[], Iterator[Piece]]
+    outcomes: Callable[[Piece], Iterator[Outcome]]
 
     def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
         self.request, self.inputs, self.limits = request, inputs, limits_of(request)
@@ -199,14 +196,6 @@ class Work(ABC):
         )
         self.budget = Budget(None if request.update else self.settings.budget)
         self.names, self.unchanged = UsedNames(), 0
-
-    @abstractmethod
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the work, cut for the number of processes, in order."""
-
-    @abstractmethod
-    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
-        """Yield the outcomes of one piece of work."""
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done.
@@ -395,10 +384,9 @@ class Cases(Work):
 
         If the record was not reached, return what it says of itself.
         """
-        record: Record = self.record_lines.result(
+        return self.record_lines.result(
             line, path, number, self.file_options.of(path), unreached=unreached
         )
-        return record
 
     def _records(self, piece: Part | Batch, options: Options) -> Iterator[Record]:
         if isinstance(piece, Batch):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gradcli.cli.inputs import Inputs, is_stream
+from gradcli.cli.decide.running import Inputs, is_stream
 from gradcli.errors import UsageError
 from gradcli.files.settings import Settings
 from gradcli.functions.places import is_installed

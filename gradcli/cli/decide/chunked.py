@@ -7,14 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcli.cli.inputs import Inputs, limits_of, programs_of
-from gradcli.cli.request import EvalRequest
+from gradcli.cli.commands import EvalRequest
+from gradcli.cli.request import limits_of
 from gradcli.cli.write.reports import ChunkProgress
 from gradcli.errors import UsageError
 from gradcli.files.arrays import split_reference
@@ -29,6 +28,7 @@ from gradcli.query.chunked.runs import (
     check_of_first,
     describe_store,
 )
+from gradcli.query.programs import Programs
 from gradcli.query.specialized import Settings
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
@@ -40,19 +40,22 @@ _MANY = 10_000  # most chunks: more of them would only keep a scheduler busy, an
 _OF_MEMORY = 64
 
 
-def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]) -> Record:
+def chunked_record(
+    request: EvalRequest,
+    expression: str,
+    bindings: dict[str, str],
+    programs_of: Callable[[dict[str, str]], Programs],
+    targets: dict[str, str],
+) -> Record:
     """Return the record of an expression that is computed chunk by chunk in a place.
+
+    programs_of  makes programs with bindings of arrays that are read whole
 
     Raises GradcliError.
     """
-    if inputs.expression is None or inputs.files:
-        raise UsageError(
-            "--on computes one expression, without files",
-            help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
-        )
-    expression, limits = inputs.expression, limits_of(request)
+    limits = limits_of(request)
     with closing(executor_on(request.on or "here", request.threads)) as executor:
-        values, seed = _values(inputs, executor, request)
+        values, seed = _values(bindings, programs_of, executor, request.seed)
         settings = Settings(
             expression,
             names_of(request.wrt),
@@ -98,23 +101,25 @@ def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
     return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
 
 
-def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[str, Any], Any]:
+def _values(
+    bindings: dict[str, str],
+    programs_of: Callable[[dict[str, str]], Programs],
+    executor: Here,
+    seed: str | None,
+) -> tuple[dict[str, Any], Any]:
     """Return the values of the bindings, and the seed.
 
     The contents of files of chunks are described by whoever will read them.
     """
     files = {
         name: split_reference(text[1:], None)
-        for name, text in inputs.bindings.items()
+        for name, text in bindings.items()
         if text.startswith("@")
     }
     cut = {
         name: (path, key) for name, (path, key) in files.items() if path.lower().endswith(SUFFIXES)
     }
-    programs = programs_of(
-        request,
-        replace(inputs, bindings={k: v for k, v in inputs.bindings.items() if k not in cut}),
-    )
+    programs = programs_of({k: v for k, v in bindings.items() if k not in cut})
     for name in programs.deviations:
         raise UsageError(
             f"'{name}' has a standard deviation, which --on does not propagate",
@@ -125,8 +130,8 @@ def _values(inputs: Inputs, executor: Here, request: EvalRequest) -> tuple[dict[
         values[name] = executor.once(
             describe_store, os.path.abspath(path) if os.path.exists(path) else path, key
         )
-    return values, None if request.seed is None else np.asarray(
-        programs.fresh(0, values={}).constant(request.seed, "<seed>")
+    return values, None if seed is None else np.asarray(
+        programs.fresh(0, values={}).constant(seed, "<seed>")
     )
 
 

@@ -11,25 +11,25 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
-from gradcli.cli.decide.running import Evaluation, Run
-from gradcli.cli.inputs import (
+from gradcli.cli.commands import DiffRequest, ExplainRequest
+from gradcli.cli.decide.running import (
+    Evaluation,
     Inputs,
+    Run,
     eval_inputs,
     kind_by_suffix,
     options_of,
     programs_of,
     words_of,
 )
-from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import explain_record
 from gradcli.limits import Limits
 from gradcli.options import Options, names_of
-from gradcli.query.evaluate import Script
 from gradcli.query.general_derivatives import derivatives, refuse_absent
-from gradcli.query.programs import Programs
+from gradcli.query.programs import Programs, Script
 from gradcli.query.related import related_of, with_equations
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record

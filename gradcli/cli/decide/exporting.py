@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from gradcli.cli.decide.running import Run
-from gradcli.cli.inputs import eval_inputs, kind_by_suffix, options_of, programs_of
-from gradcli.cli.request import ExportRequest
+from gradcli.cli.commands import ExportRequest
+from gradcli.cli.decide.running import Run, eval_inputs, kind_by_suffix, options_of, programs_of
 from gradcli.cli.write.results import put, say
 from gradcli.exports.python import SUFFIXES, target_named, target_of
 from gradcli.query.exporting import Export, file_of, subjects
@@ -47,4 +44,4 @@ class Functions:
         if self.out is None:
             put(text)
         else:
-            write_whole(Path(self.out), text.encode("utf-8"))
+            write_whole(self.out, text.encode("utf-8"))

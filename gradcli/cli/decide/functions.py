@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Budget, Called, Piece, Repeating, Work
 from gradcli.cli.decide.parallel import Worker, alone
-from gradcli.cli.inputs import Inputs, assignments, function_inputs
-from gradcli.cli.request import CheckRequest
+from gradcli.cli.decide.running import Inputs
+from gradcli.cli.decide.subjects import function_inputs
+from gradcli.cli.request import assignments
 from gradcli.errors import EvaluationError, GradcliError, UsageError
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.asking import (

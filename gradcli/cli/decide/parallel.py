@@ -21,9 +21,9 @@ from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Batch, Part, Piece, Work
 from gradcli.cli.endings import ENDING
-from gradcli.cli.request import CheckRequest
 from gradcli.errors import GradcliError, InternalError, as_gradcli_error
 from gradcli.query.cases import name_of, outcome_of
 from gradcli.query.programs import UsedNames

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gradcli.cli.decide.running import Run
-from gradcli.cli.inputs import (
+from gradcli.cli.commands import BoundRequest, PlotRequest
+from gradcli.cli.decide.running import (
     Inputs,
+    Run,
     kind_by_suffix,
     options_of,
     programs_of,
     words_of,
 )
-from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
 from gradcli.errors import UsageError
 from gradcli.query.bounds import bounds, within
@@ -162,7 +162,7 @@ def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -
 
         is_page = suffix == "html"
         found = page(records, *size).encode() if is_page else picture(records, suffix, *size)
-    write_whole(Path(out), found)
+    write_whole(out, found)
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:

@@ -1,37 +1,310 @@
-"""The way of all commands but `check` through programs and records.
+"""The way of a command from what is typed to its answers.
 
-``gradcli eval`` adds nothing to it.
+Positional arguments and options say what there is to read: an expression, files, bindings with
+their values, and limits. An option that has no effect beside the others is refused by its name
+rather than ignored. `Run` goes through programs and records; ``gradcli eval`` adds little to it,
+and `check` has a way of its own from the inputs on (`cli/decide/cases.py`).
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from gradcli.cli import endings
+from gradcli.cli.commands import EXAMPLE, EvalRequest, ExportRequest
 from gradcli.cli.endings import FINE, FOUND, code_of
-from gradcli.cli.inputs import (
-    Inputs,
-    assignments,
-    eval_inputs,
-    is_stream,
-    options_of,
-    programs_of,
-)
-from gradcli.cli.request import EXAMPLE, EvalRequest
-from gradcli.cli.write.results import Form, say_remarks, writer_for
-from gradcli.errors import UsageError, as_gradcli_error
-from gradcli.files.npy import folder_of
+from gradcli.cli.request import Request, assignments, limits_of
+from gradcli.cli.write.results import Form, say, say_remarks, writer_for
+from gradcli.errors import GradcliError, UsageError, as_gradcli_error
+from gradcli.files.npy import folder_of, read_within
 from gradcli.language.run import Program
-from gradcli.options import Options, names_of
+from gradcli.language.scope import deviations as deviations_of
+from gradcli.language.tokens import may_be_measured, of_data
+from gradcli.limits import Limits
+from gradcli.options import Options, names_of, refuse_together
 from gradcli.plans.backend import require_compiler
-from gradcli.query.evaluate import Script, records
-from gradcli.query.programs import Programs, UsedNames, refuse_unknown_in
+from gradcli.query.programs import Programs, Script, UsedNames, records, refuse_unknown_in
 from gradcli.report.records import Answer, Record
-from gradcli.texts import text_lines
+from gradcli.texts import normalize, text_lines
+
+_OF_RECORDS = (".jsonl", ".ndjson")
+BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Inputs:
+    """Everything that there is to read."""
+
+    expression: str | None
+    bindings: dict[str, str]  # the text of each value, by name
+    files: list[str]  # "-" is standard input
+    format: str | None = None  # of all files, "text" or "jsonl"; None: their suffixes decide
+    found: frozenset[str] = frozenset()  # files that were found in folders, not named
+
+    def holds_records(self, path: str) -> bool:
+        if self.format is None:
+            return path.endswith(_OF_RECORDS)
+        return self.format == "jsonl"
+
+    def record_files(self) -> list[str]:
+        """Return the files of records that can also be written to."""
+        return [path for path in self.files if path != "-" and self.holds_records(path)]
+
+    def lines(self, path: str, limits: Limits) -> Iterator[str]:
+        """Return the lines of a file as they come.
+
+        Raises InputError for a file that cannot be read.
+        """
+        from gradcli.files.stores import lines_of
+
+        return lines_of(path, limits.length, stream=path not in self.found)
+
+
+def is_stream(path: str) -> bool:
+    """Return whether the lines of a file come one by one and are answered as they come.
+
+    This is so for standard input and for a named pipe.
+    """
+    return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+
+
+ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
+
+
+class Words(NamedTuple):
+    """Positional arguments by what they are.
+
+    others  expressions, and what else a command takes, each with whether files are named before it
+    """
+
+    others: list[tuple[str, bool]]
+    bindings: dict[str, str]
+    ranges: dict[str, str]
+    files: list[str]
+
+    def expression(self, help: str = ONE_BINDING) -> str | None:
+        """Return the only expression, if there is one. Raises UsageError for two."""
+        if len(self.others) > 1:
+            (first, _), (second, _), *_ = self.others
+            raise UsageError(
+                f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help
+            )
+        return self.others[0][0] if self.others else None
+
+    def inputs(
+        self, request: Request, nothing: str, example: str, help: str = ONE_BINDING
+    ) -> Inputs:
+        """Return what there is to read: standard input, if nothing else is named.
+
+        Raises UsageError, also for two expressions.
+        """
+        expression = self.expression(help)
+        if expression is None and not self.files:
+            if sys.stdin is None or sys.stdin.closed:
+                raise UsageError(f"nothing to {nothing}", help=example)
+            if sys.stdin.isatty():
+                say("reading expressions from the terminal; end with Ctrl-D")
+            self.files.append("-")
+        return Inputs(expression, self.bindings, self.files, input_format_of(request, self.files))
+
+
+def input_format_of(request: Request, files: Sequence[str]) -> str | None:
+    """Return how files are read. Raises UsageError where there are none."""
+    if request.input_format is not None and not files:
+        raise UsageError("--input is about files and standard input, of which there are none")
+    return request.input_format
+
+
+def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) -> Words:
+    """Return the positional arguments.
+
+    Raises UsageError for a name that is bound twice, and for standard input that is named twice.
+
+    ranges    whether NAME=BEGIN..END is one
+    of_files  whether what exists, or has the suffix of programs or records, is a file
+    """
+    found = Words([], {}, {}, list(request.files))
+    for argument in request.arguments:
+        is_file = argument == "-" or (of_files and os.path.exists(argument))
+        text = argument if is_file else normalize(argument)
+        binding = None if is_file else BINDING.match(text)
+        if is_file or (of_files and binding is None and text.endswith((".grad", *_OF_RECORDS))):
+            found.files.append(argument)
+        elif binding is None:
+            found.others.append((text, bool(found.files)))
+        else:
+            name, value = binding.groups()
+            if name in found.bindings or name in found.ranges:
+                raise UsageError(f"the name '{name}' is bound twice")
+            (found.ranges if ranges and ".." in value else found.bindings)[name] = value
+    if found.files.count("-") > 1:
+        raise UsageError("standard input is named twice")
+    return found
+
+
+def eval_inputs(request: Request) -> Inputs:
+    """Return what ``gradcli eval`` reads. Raises UsageError."""
+    return words_of(request).inputs(request, "evaluate", EXAMPLE)
+
+
+def programs_of(request: Request, inputs: Inputs, state: int | None = None) -> Programs:
+    """Return the programs of a run.
+
+    Their bindings are constant expressions or data files, and the limits make room for the data.
+
+    Raises GradcliError.
+    """
+    limits = limits_of(request)
+    values: dict[str, Any] = {}
+    deviations: dict[str, Any] = {}
+    calculator = Programs(limits, request.dtype).fresh(
+        request.random_state if state is None else state
+    )
+    piped = _piped_data(inputs, limits)
+    for name, text in inputs.bindings.items():
+        if text.startswith("@"):
+            from gradcli.files.arrays import load_array
+
+            reference, error_text = of_data(text[1:])
+            values[name] = array = load_array(reference, limits, piped=piped)
+            limits = limits.with_room_for(array.size)
+            if error_text is None:
+                continue
+            if error_text.lstrip().startswith("@"):
+                found = load_array(error_text.strip()[1:], limits, piped=piped)
+                deviations[name] = deviations_of(found, array, name)
+            else:
+                deviations[name] = calculator.deviation(error_text, array, name)
+            continue
+        if not text.strip():
+            raise UsageError(
+                f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy"
+            )
+        try:
+            values[name], deviation = calculator.uncertain(text, name)
+            if deviation is not None:
+                deviations[name] = deviation
+        except GradcliError as error:
+            if error.code in ("missing-value", "ambiguous") and not may_be_measured(text):
+                raise _mentioning(error, name, text, inputs) from None
+            raise
+    return Programs(limits, request.dtype, values, deviations, request.dialect, piped)
+
+
+def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
+    """Return a function that reads standard input as data, once for all that name it.
+
+    It raises UsageError if programs are read from standard input, and LimitError.
+    """
+
+    @cache
+    def read() -> bytes:
+        if "-" in inputs.files:
+            raise UsageError(
+                "standard input is named twice: for programs, and as the data '@-'",
+                help="put one of them in a file",
+            )
+        if sys.stdin is None or sys.stdin.closed:
+            raise UsageError("there is no standard input, which '@-' names")
+        return read_within(sys.stdin.buffer, "standard input", limits)
+
+    return read
+
+
+def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> GradcliError:
+    """Return the error for a value that mentions a name.
+
+    The value may have been meant as an expression.
+    """
+    if inputs.expression is None:
+        return UsageError(
+            f"'{name}={text}' was read as a binding whose value mentions another name: "
+            f"{error.message}",
+            help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: "
+            f"'{name} = {text}'",
+        )
+    error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
+    return error
+
+
+# -- Values of options, and what they ask for
+
+
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
+    """Return the box of ``--over NAME=BEGIN..END``.
+
+    Raises UsageError.
+    """
+    from gradcli.query.bounds import within
+
+    return within(assignments("--over", texts), Programs(limits))
+
+
+def kind_by_suffix(
+    out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None
+) -> str | None:
+    """Return the kind of what is written.
+
+    An option says it, or the suffix of the file does: the first of the kinds that it stands for.
+
+    Raises UsageError for another suffix, and for one that the option contradicts.
+    """
+    if out is None:
+        return given
+    suffix = os.path.splitext(out)[1].lower()
+    if suffix not in suffixes:
+        raise UsageError(
+            f"--out {out}: a suffix says what is written",
+            help=f"the suffixes are {', '.join(suffixes)}",
+        )
+    if given is not None and given not in suffixes[suffix]:
+        raise UsageError(
+            f"--out {out} and {option} {given} contradict each other", help=f"leave {option} out"
+        )
+    return given or suffixes[suffix][0]
+
+
+# -- What is computed, and what is refused: an option that has no effect beside the others
+
+
+def _refuse_nothing(request: Request) -> None:
+    """Raise UsageError for lists of names with an empty one, and for an empty seed."""
+    if request.seed is not None and not request.seed.strip():
+        raise UsageError(
+            "--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output"
+        )
+    for option, text in (("--wrt", request.wrt), *(("--freeze", each) for each in request.freeze)):
+        if text is not None and not all(name.strip() for name in text.split(",")):
+            raise UsageError(f"{option} {text!r} has an empty name", help=f"write {option} x,y")
+
+
+def options_of(request: Request, command: str = "") -> Options:
+    """Return what every command computes: by which names, and with which seed.
+
+    Raises UsageError.
+    """
+    _refuse_nothing(request)
+    if vars(request).keys() - {"arguments"}:  # some option was typed
+        refuse_together(f"all {command}", request.as_typed)
+    check = request.check and not isinstance(request, ExportRequest)
+    return Options(
+        names_of(request.wrt),
+        names_of(",".join(request.freeze)) or (),
+        request.seed,
+        check=check,
+        formula=False,
+        timeout=request.timeout,
+        state=request.random_state,
+    )
+
+
+# -- The answers to all inputs
 
 
 def scripts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Script]:
@@ -231,7 +504,17 @@ class ChunkedEvaluation(Evaluation):
     def answers(self) -> Iterator[Record]:
         from gradcli.cli.decide.chunked import chunked_record
 
-        yield chunked_record(self.request, self.inputs, self.targets)
+        inputs = self.inputs
+        if inputs.expression is None or inputs.files:
+            raise UsageError(
+                "--on computes one expression, without files",
+                help="gradcli eval 'sum(x**2)' x=@x.zarr --on here",
+            )
+
+        yield chunked_record(
+            self.request, inputs.expression, inputs.bindings,
+            lambda bindings: programs_of(self.request, replace(inputs, bindings=bindings)), self.targets,
+        )  # fmt: skip
 
 
 def eval_options(request: EvalRequest) -> Options:
@@ -242,13 +525,8 @@ def eval_options(request: EvalRequest) -> Options:
     options = options_of(request, "modes eval")
     if request.backend == "native":
         require_compiler()
-    mode = next(
-        (
-            option.removeprefix("--")
-            for option, _ in request.given_options("jacobian hessian jvp hvp")
-        ),
-        "grad",
-    )
+    modes = ("jacobian", "hessian", "jvp", "hvp")
+    mode = next((mode for mode in modes if getattr(request, mode)), "grad")
     kind = request.output_format
     return replace(
         options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),

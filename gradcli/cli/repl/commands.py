@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcli.cli import endings
+from gradcli.cli.commands import ReplRequest
 from gradcli.cli.endings import FINE
 from gradcli.cli.repl.session import Session, is_complete
-from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
@@ -120,8 +120,7 @@ def _run(words: list[str], **how: Any) -> int:
     from gradcli.cli.main import app, command_of
 
     command: Any = command_of(lambda **framework: app(words, **framework))
-    code: int = command if isinstance(command, int) else command(**how)
-    return code
+    return command if isinstance(command, int) else command(**how)
 
 
 def split(name: str, text: str) -> list[str]:

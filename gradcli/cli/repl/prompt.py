@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,15 @@ _FILE = re.compile(r"@([^\s;@]*)\Z|\s*:(?:load|save)\s+(.*)\Z")
 _WORD = re.compile(r"(?:\\|^\s*:)?\w+\Z")
 
 
+@dataclass
 class Completing(Completer):
     """Completer of commands, Greek letters, data files, and names.
 
     Names are those that the session has at the moment, and those of functions.
     """
 
-    def __init__(self, session: Session, commands: Iterable[str]) -> None:
-        self.session, self.commands = session, commands
+    session: Session
+    commands: Iterable[str]
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.cli.commands import ReplRequest
 from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of, raise_interrupt
-from gradcli.cli.inputs import limits_of
-from gradcli.cli.request import ReplRequest
+from gradcli.cli.request import limits_of
 from gradcli.cli.write.results import Writer, put_text, say
-from gradcli.errors import GradcliError, Source, as_gradcli_error
+from gradcli.errors import GradcliError, as_gradcli_error
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
@@ -25,9 +26,8 @@ from gradcli.language.tokens import open_brackets
 from gradcli.language.tree import Assertion, Query
 from gradcli.limits import DEFAULT
 from gradcli.options import Options
-from gradcli.query.evaluate import only_follows, run_statement
-from gradcli.query.programs import Programs
-from gradcli.texts import text_lines
+from gradcli.query.programs import Programs, only_follows, run_statement
+from gradcli.texts import Source, text_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")
@@ -47,12 +47,15 @@ class Entry(NamedTuple):
 Command = Callable[["Session", str], int | None]  # runs a line that begins with ":"
 
 
+@dataclass
 class Session:
     """A program, and the lines that it can be made of again."""
 
-    def __init__(self, command: Command, request: ReplRequest) -> None:
-        self.command, self.request = command, request
-        self.limits = limits_of(request)
+    command: Command
+    request: ReplRequest
+
+    def __post_init__(self) -> None:
+        self.limits = limits_of(self.request)
         self.entries: tuple[Entry, ...] = ()
         self.query: str | None = None  # the last query
         self.last: Entry | None = None  # the entry that binds "_" to it
@@ -120,7 +123,7 @@ class Session:
         found = [
             source for source in sources(lines, None, self.limits) if not isinstance(source, Output)
         ]
-        self.program().scope.dialect.foresee(lambda: iter(found))
+        self.program().scope.dialect.to_come = lambda: iter(found)
         writer = Writer("text", self.request.color)
         return max((self._run_source(source, writer) for source in found), default=FINE)
 

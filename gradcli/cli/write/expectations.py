@@ -10,11 +10,10 @@ from typing import Any
 from gradcli.cli.write.results import say
 from gradcli.errors import InputError
 from gradcli.files.npy import open_data, unreadable
-from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.storage import write_whole
-from gradcli.texts import normalize
+from gradcli.texts import normalize, printable
 
 Result = Callable[[str, str, int], Record]  # of a line, the path of its file, and its number
 
@@ -48,7 +47,7 @@ def _update(path: str, result: Result) -> tuple[int, int]:
             f"'{path}' has changed in the meantime: nothing is recorded", help="record again"
         )
     if changed:
-        write_whole(Path(path), (mark + "\n".join(new)).encode("utf-8", "surrogateescape"))
+        write_whole(path, (mark + "\n".join(new)).encode("utf-8", "surrogateescape"))
     return changed, sum(bool(line.strip()) for line in old)
 
 

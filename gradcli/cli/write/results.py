@@ -14,12 +14,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradcli.cli.endings import BAD_INPUT, FINE
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
-from gradcli.inert import LACKING, clip_text, inert_lines
+from gradcli.inert import LACKING
+from gradcli.texts import clip_text, inert_lines
 
 if TYPE_CHECKING:
     from gradcli.cli.request import Request
@@ -240,7 +240,7 @@ class Writer:
         if self.texts and self.out is not None:
             from gradcli.storage import write_whole
 
-            write_whole(Path(self.out), "".join(self.texts).encode())
+            write_whole(self.out, "".join(self.texts).encode())
 
     def _picture(self) -> str:
         """One document of all explanations; a picture is of one."""

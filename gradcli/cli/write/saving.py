@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.cli.inputs import assignments
+from gradcli.cli.request import assignments
 from gradcli.errors import UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from gradcli.inert import display_width, inert_lines, pad
 from gradcli.report.lines import Line, Table, label_width
 from gradcli.report.verdicts import Verdict
+from gradcli.texts import display_width, inert_lines, pad
 
 COLOURS: dict[str, str] = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",

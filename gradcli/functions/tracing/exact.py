@@ -384,8 +384,7 @@ def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None]) 
 
 
 def _array(result: Any) -> np.ndarray:
-    array: np.ndarray = result.array if isinstance(result, Tensor) else np.asarray(result)
-    return array
+    return result.array if isinstance(result, Tensor) else np.asarray(result)
 
 
 def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], off: Any) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_own
 from gradcli.functions.tracing.passage import Passage
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import Entries
 from gradcli.tensors.core.in_place import write
@@ -200,7 +200,7 @@ class _Holding:
         if self._passage.records():
             return
         self._passage.hold()
-        for part in result if isinstance(result, tuple) else (result,):
+        for part in as_tuple(result):
             if part.array.dtype.kind in dtypes.FLOATS:
                 self._trace.hold(part)
 

@@ -67,7 +67,7 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
     if len(shape) < 2:
         return index
     return broadcast_to(
-        laid_along(index, axis, len(shape)), shape=shape_with(shape, axis, *index.shape)
+        laid_along(index, axis, shape), shape=shape_with(shape, axis, *index.shape)
     )
 
 
@@ -79,7 +79,7 @@ def take(x: Any, index: Index, *, axis: int | None = None) -> Any:
 
     >>> take(x, [0, 2])
     """
-    place = 0 if axis is None else one_axis(axis, len(x.shape))
+    place = 0 if axis is None else one_axis(axis, x.shape)
     if axis is None or not x.shape:
         x = vector_of(x)
     taken = take_along(x, spread_index(index, x.shape, place), axis=place)
@@ -108,7 +108,7 @@ def gather(x: Any, index: Index, *, axis: int) -> Any:
     """
     rows, places = at_least_1d(x), at_least_1d(index)
     return reshape(
-        take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape)
+        take_along(rows, places, axis=one_axis(axis, rows.shape)), shape=tuple(index.shape)
     )
 
 
@@ -123,7 +123,7 @@ def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
         )
     if not x.shape:
         return gather(x, index, axis=axis)
-    place = one_axis(axis, len(x.shape))
+    place = one_axis(axis, x.shape)
     common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
     values, indices = (
         broadcast_to(v, shape=shape_with(common, place, v.shape[place])) for v in (x, index)
@@ -142,7 +142,7 @@ def mask_of(mask: Any) -> np.ndarray:
 @function(numpy="mask|condition, x|a, axis, -out")
 def compress(x: Any, *, mask: Any, axis: int | None = None) -> Any:
     """The rows along an axis where a condition holds."""
-    x, place = (vector_of(x), 0) if axis is None else (x, one_axis(axis, len(x.shape)))
+    x, place = (vector_of(x), 0) if axis is None else (x, one_axis(axis, x.shape))
     chosen = mask_of(mask) if axis is not None else mask_of(mask).ravel()
     if chosen.ndim != 1 or not x.shape or chosen[x.shape[place] :].any():
         raise ShapeError(
@@ -180,7 +180,7 @@ def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **sta
     Numbers count as vectors of one entry.
     """
     rows, places = at_least_1d(x), at_least_1d(index)
-    place = one_axis(axis, len(rows.shape))
+    place = one_axis(axis, rows.shape)
     given = source if source.shape else broadcast_to(source, shape=tuple(places.shape))
     shapes = f"{tuple(x.shape)}, {tuple(index.shape)} and {tuple(source.shape)}"
     if not len(rows.shape) == len(places.shape) == len(given.shape):
@@ -200,7 +200,7 @@ def _at_rows(
 ) -> Any:
     """Put a source into x at an index of rows along the axis."""
     rows, given = at_least_1d(x), at_least_1d(source)
-    place = one_axis(axis, len(rows.shape))
+    place = one_axis(axis, rows.shape)
     if len(index.shape) > 1:
         raise ShapeError(f"{name}: the index must be a vector, not of shape {tuple(index.shape)}")
     places = spread_index(index, rows.shape, place)
@@ -259,7 +259,7 @@ def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: in
 
     These are the rows of a table, with a unit where entries are put elsewhere.
     """
-    last = axes_last(len(index.shape), (axis,))
+    last = axes_last(index.shape, (axis,))
     x, index, source = (permute(v, last) for v in (x, index, source))
     *lead, k = index.shape
     index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))
@@ -365,7 +365,7 @@ def put(x: Any, index: Index, source: Any, *, accumulate: bool = False) -> Any:
 @function(numpy="x, axis, index, value")
 def index_fill(x: Any, index: Index, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
-    rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
+    rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, x.shape))
     return index_copy(
         x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis
     )
@@ -410,7 +410,7 @@ def _replace(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
 @function(numpy="x, source|src, axis, index")
 def select_scatter(x: Any, source: Any, *, axis: int, index: int) -> Any:
     """x with the entries of source at one place along an axis."""
-    return _replace(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), index))
+    return _replace(x, source, (*(ALL,) * one_axis(axis, x.shape), index))
 
 
 @function(numpy="x, source|src, axis, start, stop|end, step")
@@ -426,7 +426,7 @@ def slice_scatter(
     """x with the entries of source in a slice along an axis."""
     if step < 1:
         raise ArgumentError(f"slice_scatter: the step must be at least 1, not {step}")
-    return _replace(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), (start, stop, step)))
+    return _replace(x, source, (*(ALL,) * one_axis(axis, x.shape), (start, stop, step)))
 
 
 @function(numpy="x, source|src, offset, axis1|dim1, axis2|dim2")
@@ -434,7 +434,7 @@ def diagonal_scatter(
     x: Any, source: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1
 ) -> Any:
     """x with the entries of source on a diagonal of matrices along two axes."""
-    order = matrices_last(len(x.shape), axis1, axis2)
+    order = matrices_last(x.shape, axis1, axis2)
     moved = permute(x, order)
     return permute(_replace(moved, source, diagonal_index(moved.shape, offset)), inverse(order))
 

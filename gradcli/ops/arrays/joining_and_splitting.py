@@ -38,8 +38,8 @@ from gradcli.ops.registry import (
     room_for,
     shape_by_example,
     structural,
-    witness,
 )
+from gradcli.ops.spec import as_tuple
 from gradcli.ops.text import list_operands
 
 # -- Arrays in a row, along an axis that they have ------------------------------------------------
@@ -50,7 +50,7 @@ def _concatenate(*arrays: Any, axis: int) -> Any:
 
 
 concatenate = structural(
-    "concatenate cat concat", "*arrays", _concatenate, witness("arrays.concatenate"),
+    "concatenate cat concat", "*arrays", _concatenate, "arrays.concatenate",
     vjp=lambda cotangent, out, *arrays, axis: parts_of(cotangent, axis, [array.shape[axis] for array in arrays]),
     shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0,
     doc="Arrays joined along an axis. >>> concatenate([x, y])", backward="Cat",
@@ -124,7 +124,7 @@ def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
 def place_along(name: str, x: Any, axis: int) -> int:
     """Return an axis, counted from the first, of an array that must have one."""
     need_axes(name, x, 1)
-    return one_axis(axis, len(x.shape))
+    return one_axis(axis, x.shape)
 
 
 def _equal_parts(x: Any, axis: int, size: int) -> tuple[Any, ...]:
@@ -250,7 +250,7 @@ declare(f"""
 
 
 def _counts(counts: Any) -> tuple[int, ...]:
-    numbers: tuple[int, ...] = counts if isinstance(counts, tuple) else (counts,)
+    numbers: tuple[int, ...] = as_tuple(counts)
     if min(numbers, default=0) < 0:
         raise ArgumentError(f"repetitions are numbers of at least 0, not {counts}")
     return numbers
@@ -294,7 +294,7 @@ def repeat_interleave(
     >>> repeat(x, 2, axis=0)
     """
     x = vector_of(x) if axis is None else at_least_1d(x)
-    place = one_axis(axis or 0, len(x.shape))
+    place = one_axis(axis or 0, x.shape)
     counts, n = _counts(repeats), x.shape[place]
     if len(counts) not in (1, n):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
@@ -369,7 +369,7 @@ def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> 
 def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     """Tensor.unfold: the windows of an axis, each along a new last axis."""
     rows = at_least_1d(x)
-    place, ndim = one_axis(axis, len(rows.shape)), len(rows.shape)
+    place = one_axis(axis, rows.shape)
     n = rows.shape[place]
     if not 0 <= length <= n or step <= 0:
         raise ShapeError(
@@ -380,7 +380,7 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     if not x.shape:
         return rows_of(rows, np.arange(length), 0)
     windows = rows_of(rows, starts[:, None] + np.arange(length), place)
-    return permute(windows, axes_last(ndim + 1, (place + 1,)))
+    return permute(windows, axes_last(windows.shape, (place + 1,)))
 
 
 # -- Arrays made longer at their ends ------------------------------------------------------------
@@ -471,7 +471,7 @@ def torch_pad(
     """The array made longer (or shorter) at both ends of the last axes: constant, reflect,
     replicate or circular.
     """
-    ends = pad if isinstance(pad, tuple) else (pad,)
+    ends = as_tuple(pad)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
         raise ShapeError(
             f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each "

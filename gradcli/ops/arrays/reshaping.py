@@ -41,7 +41,7 @@ from gradcli.ops.registry import (
 @function()
 def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Axes from start_dim to end_dim as one."""
-    first, last = one_axis(start_dim, len(x.shape)), one_axis(end_dim, len(x.shape))
+    first, last = one_axis(start_dim, x.shape), one_axis(end_dim, x.shape)
     if first > last:
         raise ShapeError("flatten: start_dim must not come after end_dim")
     if first == last:
@@ -54,14 +54,14 @@ def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
 @function()
 def torch_squeeze(x: Any, *, axis: Any = None) -> Any:
     """Axes removed that have one entry."""
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of(axis, x.shape)
     return reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in axes or n != 1))
 
 
 @function()
 def squeeze(x: Any, *, axis: Any = None) -> Any:
     """Axes of one entry removed."""
-    if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
+    if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, x.shape)):
         raise ShapeError(
             f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}"
         )
@@ -75,11 +75,9 @@ def expand_dims(x: Any, *, axis: Any) -> Any:
     >>> expand_dims(x, 0)
     """
     count = len(axis) if isinstance(axis, tuple) else 1
-    axes = axes_of(axis, len(x.shape) + count)
-    rest = iter(x.shape)
-    return reshape(
-        x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count))
-    )
+    places, rest = range(len(x.shape) + count), iter(x.shape)
+    axes = axes_of(axis, places)
+    return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in places))
 
 
 def one_number(name: str, value: Any) -> Any:
@@ -175,7 +173,7 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
 
     >>> unflatten(x, 0, (2, -1))
     """
-    place = one_axis(axis, len(x.shape))
+    place = one_axis(axis, x.shape)
     n, known = (x.shape or (1,))[place], math.prod(k for k in shape if k != -1)
     whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
     if not shape or math.prod(whole) != n or min(whole) < 0:
@@ -199,9 +197,9 @@ def permute(x: Any, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else transpose(x, axes=order)
 
 
-def axes_last(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
-    """Return the order of axes that puts some at the end."""
-    return (*(a for a in range(ndim) if a not in axes), *axes)
+def axes_last(shape: Shape, axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the order of the axes of a shape that puts some at the end."""
+    return (*(a for a in range(len(shape)) if a not in axes), *axes)
 
 
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
@@ -222,7 +220,7 @@ def movedim(x: Any, *, source: Any, destination: Any) -> Any:
 
     >>> movedim(x, 0, -1)
     """
-    taken, places = axes_of(source, len(x.shape)), axes_of(destination, len(x.shape))
+    taken, places = axes_of(source, x.shape), axes_of(destination, x.shape)
     if len(taken) != len(places):
         raise ShapeError("movedim: source and destination must name equally many axes")
     rest = iter(a for a in range(len(x.shape)) if a not in taken)
@@ -244,7 +242,7 @@ def _roll(x: Any, shift: Any, axis: Any) -> Any:
     if isinstance(shift, tuple) and axis is None and len(shift) != 1:
         raise ShapeError(f"roll: shifts {shift} need an axis each")
     for place in np.atleast_1d(() if axis is None else axis).tolist():
-        axes_of(place, np.ndim(x))
+        axes_of(place, np.shape(x))
     return (
         x
         if axis is not None and not np.ndim(x)
@@ -292,7 +290,7 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     """
     if not isinstance(axes, tuple) or len(axes) != 2:
         raise ArgumentError(f"rot90: two axes are wanted, not {axes!r}")
-    first, second = axes_of(axes, len(x.shape))
+    first, second = axes_of(axes, x.shape)
     if k % 4 == 0:
         return x
     turned = swapaxes(x, axis1=first, axis2=second) if k % 2 else x
@@ -350,11 +348,11 @@ def diagonal_index(shape: Shape, offset: int) -> tuple[Any, ...]:
     return (..., StaticArray(places + max(-offset, 0)), StaticArray(places + max(offset, 0)))
 
 
-def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
-    """Return the order of axes that puts two at the end."""
-    if ndim < 2:
-        raise AxisError(1, ndim)
-    return axes_last(ndim, axes_of((axis1, axis2), ndim))
+def matrices_last(shape: Shape, axis1: int, axis2: int) -> tuple[int, ...]:
+    """Return the order of the axes of a shape that puts two at the end."""
+    if len(shape) < 2:
+        raise AxisError(1, len(shape))
+    return axes_last(shape, axes_of((axis1, axis2), shape))
 
 
 _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
@@ -366,7 +364,7 @@ def diagonal(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
     >>> diagonal(x, 1)
     """
-    moved = permute(x, matrices_last(len(x.shape), axis1, axis2))
+    moved = permute(x, matrices_last(x.shape, axis1, axis2))
     return getitem(moved, index=diagonal_index(moved.shape, offset))
 
 
@@ -376,7 +374,7 @@ def diag_embed(x: Any, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> 
     need_axes("diag_embed", x, 1)
     n = x.shape[-1] + abs(offset)
     matrices = scatter_add(x, index=diagonal_index((n, n), offset), shape=(*x.shape[:-1], n, n))
-    return permute(matrices, inverse(matrices_last(len(x.shape) + 1, axis1, axis2)))
+    return permute(matrices, inverse(matrices_last(matrices.shape, axis1, axis2)))
 
 
 @function(numpy="x|v, k|diagonal")

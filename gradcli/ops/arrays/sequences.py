@@ -187,7 +187,7 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
         raise ShapeError(
             f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis"
         )
-    at = laid_along(spacing, place, len(f.shape)) if spacing.shape else None
+    at = laid_along(spacing, place, f.shape) if spacing.shape else None
 
     def difference(x: Any, start: int, stop: int) -> Any:
         return part_of(x, place, start + 1, stop + 1) - part_of(x, place, start, stop)
@@ -222,7 +222,7 @@ def torch_gradient(
     f: Any, *spacing: Any, axis: Any = None, edge_order: Literal[1, 2] = 1
 ) -> tuple[Any, ...]:
     """torch.gradient: slopes along axes, always a tuple."""
-    axes = axes_of(axis, len(f.shape))
+    axes = axes_of(axis, f.shape)
     if len(spacing) <= 1:
         spacing = (spacing or (np.float64(1),)) * len(axes)
     if len(spacing) != len(axes):
@@ -257,7 +257,7 @@ def trapezoid(
     elif dx is not None:
         raise ArgumentError("trapezoid: give x or dx, not both")
     elif len(x.shape) == 1:
-        areas = laid_along(_steps(x, 0), place, len(y.shape)) * areas
+        areas = laid_along(_steps(x, 0), place, y.shape) * areas
     else:
         place -= len(y.shape)
         areas = _steps(x, place) * areas

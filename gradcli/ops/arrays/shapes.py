@@ -26,7 +26,6 @@ from gradcli.ops.registry import (
     room_for,
     shape_by_example,
     structural,
-    witness,
 )
 from gradcli.ops.text import (
     ATOM,
@@ -106,7 +105,7 @@ def _reshape(x: Any, shape: Any) -> Any:
 
 
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("arrays.reshape"),
+    "reshape", "x", _reshape, "arrays.reshape",
     vjp=lambda cotangent, out, x, shape: reshape(cotangent, shape=x.shape),
     shape=shape_by_example(_reshape), static={"shape": -1},
     ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
@@ -137,7 +136,7 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 
 
 broadcast_to: Op = structural(
-    "broadcast_to", "x", _broadcast, witness("arrays.broadcast_to"),
+    "broadcast_to", "x", _broadcast, "arrays.broadcast_to",
     vjp=lambda cotangent, out, x, shape: record_named("sum_to_size")(cotangent, shape=x.shape),
     shape=_broadcast_shape, static={"shape": ()}, ulps=0,
     written="broadcast_to({x}, {shape})", algebra="repetition",
@@ -173,7 +172,7 @@ def _transpose_written(x: Piece, axes: Any) -> tuple[str, int]:
 
 
 transpose: Op = structural(
-    "transpose", "x", _transpose, witness("arrays.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
+    "transpose", "x", _transpose, "arrays.transpose", vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
     doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written=_transpose_written, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
@@ -185,13 +184,12 @@ transpose: Op = structural(
 
 def swapaxes(x: Any, *, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
-    ndim = len(x.shape)
-    first, second = one_axis(axis1, ndim), one_axis(axis2, ndim)
+    first, second = one_axis(axis1, x.shape), one_axis(axis2, x.shape)
     if first == second:
         return x
-    order = list(range(ndim))
+    order = list(range(len(x.shape)))
     order[first], order[second] = second, first
-    return transpose(x, axes=None if order == list(range(ndim))[::-1] else tuple(order))
+    return transpose(x, axes=None if order == sorted(order, reverse=True) else tuple(order))
 
 
 def _getitem(x: Any, index: Index) -> Any:
@@ -242,7 +240,7 @@ def behind(lead: Shape, index: Index) -> Index:
 
 
 getitem: Op = structural(
-    "getitem", "x", _getitem, witness("arrays.getitem"),
+    "getitem", "x", _getitem, "arrays.getitem",
     vjp=lambda cotangent, out, x, index: scatter_add(cotangent, index=index, shape=x.shape),
     shape=indexed_shape, static={"index": ()},
     ulps=0, public=False, doc="x[index], as in NumPy.",
@@ -267,7 +265,7 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
 
 
 scatter_add: Op = structural(
-    "scatter_add", "x", _scatter_add, witness("arrays.scatter_add"),
+    "scatter_add", "x", _scatter_add, "arrays.scatter_add",
     vjp=lambda cotangent, out, x, index, shape: getitem(cotangent, index=index),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
@@ -295,7 +293,7 @@ def _take_along(x: Any, index: Any, axis: int) -> Any:
 
 
 def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
-    place = one_axis(axis, len(x))
+    place = one_axis(axis, x)
     if len(x) != len(index) or any(
         i > n for d, (n, i) in enumerate(zip(x, index, strict=True)) if d != place
     ):
@@ -306,7 +304,7 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 
 
 take_along: Op = structural(
-    "take_along", "x index:index", _take_along, witness("arrays.take_along"),
+    "take_along", "x index:index", _take_along, "arrays.take_along",
     vjp=(lambda cotangent, out, x, index, axis: add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=error_of_taking,
     backward="Gather", axes=lambda m, x, index, axis: m.pick(x, index, axis),
@@ -326,7 +324,7 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 
 
 add_along: Op = structural(
-    "add_along", "x index:index", _add_along, witness("arrays.add_along"),
+    "add_along", "x index:index", _add_along, "arrays.add_along",
     vjp=(lambda cotangent, out, x, index, axis, shape: take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, saves="index",
     public=False, ulps=4, rounding="terms", carries=error_of_adding,
@@ -350,7 +348,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
             "all rows of an array must have one shape, not "
             f"{' and '.join(str(s) for s in dict.fromkeys(shapes))}"
         )
-    place = axes_of(axis, len(shapes[0]) + 1)[0]
+    place = axes_of(axis, (*shapes[0], 1))[0]
     return (*shapes[0][:place], len(shapes), *shapes[0][place:])
 
 
@@ -365,7 +363,7 @@ def stack(*arrays: Any, axis: int = 0) -> Any:
     >>> stack([x, y], axis=1)
     """
     shape = tuple(arrays[0].shape)
-    place = axes_of(axis, len(shape) + 1)[0]
+    place = axes_of(axis, (*shape, 1))[0]
     return record_named("concatenate")(
         *(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place
     )
@@ -378,11 +376,11 @@ def _flip_vjp(cotangent: Any, out: Any, x: Any, axis: Any) -> Any:
 @function(
     vjp=_flip_vjp,
     forward=np.flip, shape=kept_shape, ulps=0, parts=None,
-    numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
+    numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, shapes[0])!r})",
 )
 def flip(x: Any, *, axis: Any = None) -> Any:
     """The entries in reverse order along axes."""
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of(axis, x.shape)
     return getitem(
         x, index=tuple((None, None, -1 if i in axes else None) for i in range(len(x.shape)))
     )
@@ -411,9 +409,9 @@ def shape_with(shape: Shape, axis: int, *extents: int) -> Shape:
     return (*shape[:axis], *extents, *shape[axis + 1 :])
 
 
-def laid_along(vector: Any, axis: int, ndim: int) -> Any:
-    """Lay a vector along one of several axes; the others have one entry."""
-    return reshape(vector, shape=shape_with((1,) * ndim, axis, *vector.shape))
+def laid_along(vector: Any, axis: int, shape: Shape) -> Any:
+    """Lay a vector along one of the axes of a shape; the others have one entry."""
+    return reshape(vector, shape=shape_with((1,) * len(shape), axis, *vector.shape))
 
 
 def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:

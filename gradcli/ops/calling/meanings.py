@@ -22,6 +22,7 @@ from gradcli.ops.calling.signatures import (
     declared_parts,
     declared_signature,
     own_signature,
+    rows,
     signature,
 )
 from gradcli.ops.registry import load, record_named, registry
@@ -258,7 +259,7 @@ def declare_classes(table: str) -> None:
 
     ``GLU(axis|dim) = glu``.
     """
-    for line in filter(None, map(str.strip, table.split("\n"))):
+    for line in rows(table):
         head, _, function = line.rpartition(" = ")
         name, _, keeps = head[:-1].partition("(")
         declare_class(TORCH, name, keeps, function)
@@ -269,7 +270,7 @@ def refuse_classes(table: str) -> None:
 
     ``GRU LSTM: {} is ...; write ...``.
     """
-    for line in filter(None, map(str.strip, table.split("\n"))):
+    for line in rows(table):
         names, _, said = line.partition(": ")
         why, _, help = said.partition("; ")
         for name in names.split():
@@ -338,7 +339,7 @@ _ALIKE_TABLE = """
     torch_squeeze = squeeze
     torch_where = where
 """
-_ALIKE = dict(line.split(" = ") for line in map(str.strip, _ALIKE_TABLE.strip().split("\n")))
+_ALIKE = dict(line.split(" = ") for line in rows(_ALIKE_TABLE))
 
 
 # Methods of tensors that are not functions of the catalogue.

@@ -24,7 +24,7 @@ fixes.
 from __future__ import annotations
 
 from ast import literal_eval
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -119,13 +119,18 @@ def signature(target: str, text: str) -> Signature:
     return Signature(target, tuple(parameters), tuple(defaults))
 
 
+def rows(table: str) -> Iterable[str]:
+    """Return the lines of a table that say something."""
+    return filter(None, map(str.strip, table.split("\n")))
+
+
 def declare(table: str) -> None:
     """Declare the names and signatures of functions in libraries that differ from their records.
 
     Each is declared once, as imports come in any order.
     """
     libraries: list[str] = []
-    for line in filter(None, map(str.strip, table.split("\n"))):
+    for line in rows(table):
         if line.endswith(":"):
             libraries = line[:-1].split()
             continue

@@ -63,6 +63,11 @@ def _is_number(y: Any) -> bool:
     return type(y) is int or type(y) is float
 
 
+def has_exponent(node: Any) -> bool:
+    """Return whether a node is a power whose exponent is no constant."""
+    return node.op is pow_ and not node.operands[1].is_constant
+
+
 pow_ = elementwise(
     "pow power float_power", "x y", np.power, _pow_reference,
     Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),

@@ -41,7 +41,6 @@ from gradcli.ops.registry import (
     declare,
     function,
     structural,
-    witness,
 )
 from gradcli.ops.structure import output, with_values
 
@@ -98,7 +97,7 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
 
 
 solve_triangular: Op = structural(
-    "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
+    "solve_triangular", "x y", _substitute, "factors.solve_triangular", vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
@@ -223,7 +222,7 @@ def _solve_vjp(cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 solve: Op = structural(
-    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp,
+    "solve", "x y", _solve, "factors.solve", vjp=_solve_vjp,
     shape=lambda x, y: equations_shape(x, (*y, 1), "solve")[:-1] if len(y) == 1 else equations_shape(x, y, "solve"),
     saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
@@ -260,8 +259,7 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
     >>> tensorsolve(A, b)
     """
     if axes is not None:
-        ndim = len(x.shape)
-        x = transpose(x, axes=axes_last(ndim, axes_of(axes, ndim)))
+        x = transpose(x, axes=axes_last(x.shape, axes_of(axes, x.shape)))
     rest = x.shape[len(y.shape) :]
     n = math.prod(rest)
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)
@@ -298,7 +296,7 @@ def _cholesky_vjp(cotangent: Any, out: Any, x: Any, upper: bool) -> Any:
 
 
 cholesky = structural(
-    "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=lambda x, **_: square(x, "cholesky"),
+    "cholesky", "x", _cholesky, "factors.cholesky", vjp=_cholesky_vjp, shape=lambda x, **_: square(x, "cholesky"),
     static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
     domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One "
@@ -327,7 +325,7 @@ def _qr_vjp(cotangent: tuple[Any, Any], out: Any, x: Any) -> Any:
 
 
 qr_of_columns: Op = structural(
-    "qr_of_columns", "x", lambda x: tuple(np.linalg.qr(x)), witness("factors.qr"), vjp=_qr_vjp,
+    "qr_of_columns", "x", lambda x: tuple(np.linalg.qr(x)), "factors.qr", vjp=_qr_vjp,
     shape=lambda x: (x, (*x[:-2], x[-1], x[-1])), results="Q R", saves="out", core_dims=(2,), public=False,
     domain="independent columns", backward="LinalgQr", written="qr({x})",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, x having no more "
@@ -471,7 +469,7 @@ def _pad(x: Any, n: int) -> Any:
 
 
 lu: Op = structural(
-    "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, results="P L U",
+    "lu", "x", _lu, "factors.lu", vjp=_lu_vjp, shape=_lu_shape, results="P L U",
     saves="out", core_dims=(2,), backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a "
@@ -490,7 +488,7 @@ def _pivots(x: Any) -> Any:
 
 
 pivots_of = structural(
-    "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), dtype="int",
+    "pivots", "x", _pivots, "factors.pivots", shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), dtype="int",
     public=False, ulps=0, doc="LAPACK's pivots: the row that each row was exchanged with in turn, "
     "counting from 1.",
 )
@@ -510,7 +508,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 
 permutation = structural(
-    "permutation", "pivots:index", _permutation, witness("factors.permutation"),
+    "permutation", "pivots:index", _permutation, "factors.permutation",
     shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, dtype="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )

@@ -34,7 +34,6 @@ from gradcli.ops.registry import (
     one_axis,
     room_for,
     structural,
-    witness,
 )
 from gradcli.ops.text import TERM, Form
 
@@ -76,7 +75,7 @@ def _by_right(cotangent: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 matmul: Op = structural(
-    "matmul", "x y:alike", np.matmul, witness("arrays.matmul"), vjp=(_by_left, _by_right), shape=_matmul_shape, saves="x: y; y: x",
+    "matmul", "x y:alike", np.matmul, "arrays.matmul", vjp=(_by_left, _by_right), shape=_matmul_shape, saves="x: y; y: x",
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the "
     "others. "
     ">>> x @ w + b",
@@ -117,7 +116,7 @@ def outer(x: Any, y: Any) -> Any:
 
 
 def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    order = matrices_last(len(x.shape), axis1, axis2)
+    order = matrices_last(x.shape, axis1, axis2)
     rows, columns = (x.shape[axis] for axis in order[-2:])
     room_for(rows, columns)
     return permute(as_matrix(cotangent) * np.eye(rows, columns, offset), inverse(order))
@@ -125,7 +124,7 @@ def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2:
 
 @function(
     vjp=_trace_vjp,
-    shape=lambda x, offset, axis1, axis2: tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2]),
+    shape=lambda x, offset, axis1, axis2: tuple(x[axis] for axis in matrices_last(x, axis1, axis2)[:-2]),
     dtype="number", rounding="terms", ulps=4,
     numpy="np.trace({0}, {offset}, {axis1}, {axis2})", torch="torch.diagonal({0}, {offset}, {axis1}, {axis2}).sum(-1)",
 )
@@ -178,7 +177,7 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     if (
         x.shape
         and y.shape
-        and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]
+        and x.shape[one_axis(axis, x.shape)] != y.shape[one_axis(axis, y.shape)]
     ):
         raise ShapeError(
             f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}"
@@ -318,7 +317,7 @@ def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
     """torch.cross: the vector product along the first axis of 3 entries, or along dim."""
     if axis is None:
         axis = next((i for i, n in enumerate(x.shape) if n == 3), -1)
-    place = one_axis(axis, len(x.shape))
+    place = one_axis(axis, x.shape)
     if len(x.shape) != len(y.shape) or (x.shape[place], y.shape[place]) != (3, 3):
         raise ShapeError(
             "linalg.cross needs vectors of 3 entries along one axis, not the shapes "
@@ -538,7 +537,7 @@ def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
             help="write axes=([1, 0], [0, 1]) or axes=2",
         )
     else:
-        over = axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
+        over = axes_of(axes[0], x.shape), axes_of(axes[1], y.shape)
     if [x.shape[a] for a in over[0]] != [y.shape[a] for a in over[1]]:
         raise ShapeError(
             f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}"

@@ -393,7 +393,7 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
     >>> matrix_norm(A, 'nuc')
     """
     need_axes("matrix_norm", x, 2)
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of(axis, x.shape)
     if len(axes) != 2:
         raise ShapeError(f"a norm of matrices needs two axes, not {axis}")
     if ord in (None, "fro"):

@@ -50,7 +50,6 @@ from gradcli.ops.registry import (
     one_axis,
     piecewise,
     room_for,
-    witness,
 )
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.incomplete import ndtr
@@ -103,7 +102,7 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
 logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp,
-    witness("arrays.logsumexp"),
+    "arrays.logsumexp",
     _logsumexp_vjp,
     saves="x out",
     ulps=4,
@@ -428,7 +427,7 @@ def prelu(x: Any, weight: Any) -> Any:
 @function()
 def glu(x: Any, *, axis: int = -1) -> Any:
     """One half of the entries along an axis, times the sigmoid of the other."""
-    place = one_axis(axis, len(x.shape))
+    place = one_axis(axis, x.shape)
     if not x.shape or x.shape[place] % 2:
         raise ShapeError(
             f"glu: an axis with an even number of entries is wanted, not axis {axis} of the shape "
@@ -444,7 +443,7 @@ def _implicit(x: Any, axis: int | None) -> int:
     PyTorch takes the first axis of up to 1 or of 3 axes, else the second.
     """
     ndim = len(x.shape)
-    return one_axis(axis, ndim) if axis is not None else 0 if ndim in (0, 1, 3) else 1
+    return one_axis(axis, x.shape) if axis is not None else 0 if ndim in (0, 1, 3) else 1
 
 
 @function()

@@ -30,7 +30,6 @@ from gradcli.ops.registry import (
     need_axes,
     room_for,
     structural,
-    witness,
 )
 from gradcli.ops.structure import detach
 
@@ -116,7 +115,7 @@ def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tu
 
 machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
-    witness("arrays.machine_epsilon"), shape=lambda x: (),
+    "arrays.machine_epsilon", shape=lambda x: (),
     ulps=0, public=False,
     extended=Entrywise((None,), lambda x, epsilon: epsilon, epsilon=True),
     doc="The distance from 1 to the next number of x's precision.",

@@ -56,7 +56,6 @@ from gradcli.ops.registry import (
     room_for,
     signature_of,
     structural,
-    witness,
 )
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.integrals import rel_entr
@@ -148,7 +147,7 @@ def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
     need_axes("renorm", x, 2)
     if not p > 0 or not maxnorm >= 0:
         raise ArgumentError("renorm: p must be positive and maxnorm not negative")
-    along = one_axis(axis, len(x.shape))
+    along = one_axis(axis, x.shape)
     lengths = norm(
         x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != along), keepdims=True
     )
@@ -196,7 +195,7 @@ def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: Number = 1e-12) -> 
 
     >>> normalize(x, axis=0)
     """
-    axes_of(axis, len(x.shape))
+    axes_of(axis, x.shape)
     return x / clip(_row_norm(x, p, axis), eps, None)
 
 
@@ -366,7 +365,7 @@ def _bernoulli_of_floats(x: Any, y: Any) -> Any:
 
 
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli_of_floats, witness("arrays.bernoulli_nll"),
+    "bernoulli_nll", "input target", _bernoulli_of_floats, "arrays.bernoulli_nll",
     vjp=(
         lambda cotangent, out, x, y: cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)),
         lambda cotangent, out, x, y: cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)),

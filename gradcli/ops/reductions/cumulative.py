@@ -23,7 +23,7 @@ from gradcli.ops.structure import clone
 
 
 def _running_shape(old: Shape, axis: int | None) -> Shape:
-    axes_of(axis, len(old))
+    axes_of(axis, old)
     return (math.prod(old),) if axis is None or not old else old
 
 
@@ -35,14 +35,14 @@ def _cumsum_vjp(cotangent: Any, out: Any, x: Any, axis: int | None) -> Any:
 
 def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
     """Return an array with the entries along ``axes`` in one axis, the last."""
-    moved = permute(x, axes_last(len(x.shape), axes))
+    moved = permute(x, axes_last(x.shape, axes))
     lead = len(x.shape) - len(axes)
     return reshape(moved, shape=(*moved.shape[:lead], math.prod(moved.shape[lead:])))
 
 
 def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     """Return an array of a shape, made from its rows."""
-    order = axes_last(len(shape), axes)
+    order = axes_last(shape, axes)
     return permute(reshape(rows, shape=tuple(shape[a] for a in order)), inverse(order))
 
 
@@ -91,7 +91,7 @@ def exclusive_products(x: Any, axis: Any) -> Any:
 
     It is made of running products from both ends, so zeros do no harm.
     """
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of(axis, x.shape)
     rows = rows_along(x, axes)
     if not rows.shape[-1]:
         return x
@@ -202,7 +202,7 @@ def _of_pytorch(op: Op) -> None:
     """Register PyTorch's form: along an axis that must be named, a number staying a number."""
 
     def body(x: Any, *, axis: int) -> Any:
-        one_axis(axis, max(len(x.shape), 1))
+        one_axis(axis, x.shape or (1,))
         return op(x, axis=axis) if x.shape else x
 
     body.__doc__ = f"torch.{op.name}."

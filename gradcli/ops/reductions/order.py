@@ -48,7 +48,6 @@ from gradcli.ops.registry import (
     one_axis,
     room_for,
     structural,
-    witness,
 )
 from gradcli.ops.structure import to_int
 from gradcli.ops.text import reduced_text
@@ -61,12 +60,12 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
     """Return the place of the first NaN, or of the first extreme if there is no NaN."""
     x = np.asarray(x)
     if isinstance(axis, tuple):
-        axis = one_axis(axis, x.ndim)
+        axis = one_axis(axis, x.shape)
     return best(x, axis=axis if x.ndim else None, keepdims=keepdims)
 
 
 argmax = structural(
-    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced_shape, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
+    "argmax", "x", _first, "arrays.argmax", shape=reduced_shape, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
     numpy=partial(reduced_text, "np.argmax"),
 )
@@ -105,7 +104,7 @@ def _argsort_text(shapes: Any, axis: int | None, descending: bool) -> str:
 
 
 argsort = structural(
-    "argsort", "x", _argsort, witness("arrays.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
+    "argsort", "x", _argsort, "arrays.argsort", shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
     ulps=0, carries=carrying.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not "
     "differentiated.",
@@ -124,7 +123,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 
 
 argcummax = structural(
-    "argcummax", "x", _argcummax, witness("arrays.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
+    "argcummax", "x", _argcummax, "arrays.argcummax", shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )
 
@@ -156,7 +155,7 @@ def _take_chosen(
 
     ``choose(axis)`` are these indices, of one entry along the axis unless it is kept.
     """
-    place = one_axis(axis, len(x.shape))
+    place = one_axis(axis, x.shape)
     if not x.shape:
         return x, argsort(x, axis=0)
     index = choose(place)
@@ -203,7 +202,7 @@ def cummax(x: Any, *, axis: int, largest: bool = True) -> Any:
 
     >>> cummax(x, 0)[0]
     """
-    one_axis(axis, max(len(x.shape), 1))
+    one_axis(axis, x.shape or (1,))
     index = argcummax(x if largest else -x, axis=axis)
     return take_along(x, index, axis=axis), index
 
@@ -273,7 +272,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 
 lower_median = structural(
-    "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
+    "lower_median", "x", _lower_median, "arrays.median_from_below", shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
     public=False, dtype="number", static={"ignore_nan": False},
     vjp=lambda cotangent, out, x, ignore_nan: equal_to_result_vjp(cotangent, out, x, None, False), backward="Median",
     kinks=noted_kink("several entries equal to the median", "shared evenly among them"),
@@ -329,7 +328,7 @@ def quantile(
     q = q / 100 if percent else q
     if len(q.shape) > 1:
         raise ArgumentError("quantile: q must be a number or an array of one axis")
-    rows = rows_along(x, axes_of(axis, len(x.shape)))
+    rows = rows_along(x, axes_of(axis, x.shape))
     *lead, n = rows.shape
     if not n:
         raise EvaluationError("the quantile of no entries does not exist")

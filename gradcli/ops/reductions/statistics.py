@@ -110,13 +110,13 @@ def average(x: Any, weights: Any = None, *, axis: Any = None, keepdims: bool = F
     if weights is None:
         return mean(x, axis=axis, keepdims=keepdims)
     if tuple(weights.shape) != tuple(x.shape):
-        if axis is None or tuple(weights.shape) != (x.shape[one_axis(axis, len(x.shape))],):
+        if axis is None or tuple(weights.shape) != (x.shape[one_axis(axis, x.shape)],):
             raise ShapeError(
                 f"average: weights of shape {tuple(weights.shape)} for an array of shape "
                 f"{tuple(x.shape)}"
             )
         weights = broadcast_to(
-            laid_along(weights, one_axis(axis, len(x.shape)), len(x.shape)), shape=x.shape
+            laid_along(weights, one_axis(axis, x.shape), x.shape), shape=x.shape
         )
     return sum_(x * weights, axis=axis, keepdims=keepdims) / sum_(
         weights, axis=axis, keepdims=keepdims

@@ -43,7 +43,6 @@ from gradcli.ops.registry import (
     is_number,
     noted_kink,
     structural,
-    witness,
 )
 from gradcli.ops.text import product_in_torch, reduced_text
 
@@ -183,7 +182,7 @@ def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None
 
 
 def reduction(
-    names: str, forward: Function, reference: Function, vjp: Function, **record: Any
+    names: str, forward: Function, reference: Function | str, vjp: Function, **record: Any
 ) -> Op:
     static = {**AXES, **record.pop("static", {})}
     return structural(
@@ -200,7 +199,7 @@ def reduction(
 
 _total: Function = np.add.reduce
 sum_: Op = reduction(
-    "sum", _total, witness("arrays.sum_"),
+    "sum", _total, "arrays.sum_",
     lambda cotangent, out, x, axis, keepdims: broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),
     dtype="number",
     doc="The sum of the entries. >>> sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
@@ -290,7 +289,7 @@ _with_keywords(std, "x where?", partial(variation, "std", True), ddof=0)
 
 
 prod: Op = reduction(
-    "prod", np.prod, witness("arrays.prod"),
+    "prod", np.prod, "arrays.prod",
     lambda cotangent, out, x, axis, keepdims: spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carrying.product_of_entries, rounding=carrying.product_rounds,
@@ -333,7 +332,7 @@ def _extreme(
     made: Op = reduction(
         f"{name} a{name}",
         forward,
-        witness(f"arrays.{name}_"),
+        f"arrays.{name}_",
         equal_to_result_vjp,
         saves="x out",
         ulps=0,

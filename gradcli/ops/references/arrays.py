@@ -45,8 +45,7 @@ def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Cal
 
 def entries(x: Any) -> list[Any]:
     """Return the scalars of an array; the index of the last axis changes fastest."""
-    found: list[Any] = np.asarray(x, dtype=object).ravel().tolist()
-    return found
+    return np.asarray(x, dtype=object).ravel().tolist()
 
 
 def array(values: Iterable[Any], shape: Sequence[int]) -> Array:

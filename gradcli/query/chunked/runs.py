@@ -83,10 +83,15 @@ class Walk:
 
     Whoever does it says how chunks are computed, and whether functions are called at once or later.
 
-    ends   of the chunks along the cut, their begin and end
-    cut    the nodes that chunks have parts of, each with its array
-    known  what all chunks have in common, each with its value
+    ends    of the chunks along the cut, their begin and end
+    cut     the nodes that chunks have parts of, each with its array
+    known   what all chunks have in common, each with its value
+    slices  gives the parts of a cut node's array that chunks take
+    chunks  gives what the chunks of a stage give, folds first, from its number and its inputs
     """
+
+    slices: Callable[[Expr], list[Any]]
+    chunks: Callable[[int, Stage, list[list[Any]]], Sequence[Any]]
 
     def __init__(
         self, program: Program, extents: Sequence[int], given: Mapping[str, Any], seed: Any
@@ -102,14 +107,6 @@ class Walk:
     def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
         """Return the results of a function; ``results`` is their number."""
         return function(*arguments)
-
-    def slices(self, node: Expr) -> list[Any]:
-        """Return the parts of a cut node's array that chunks take."""
-        raise NotImplementedError
-
-    def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> Sequence[Any]:
-        """Return what the chunks of a stage give, folds first."""
-        raise NotImplementedError
 
     def share(self, value: Any) -> Any:
         """Return a value that all chunks take, as they take it."""

@@ -8,7 +8,6 @@ program's own graph, never from text, with symbols of our own.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -33,15 +32,20 @@ OTHERS = pairs_of(
 )
 
 
-class OfSympy(ABC):
+class OfSympy:
     """Context of our own for sympy's functions.
 
     It has sympy's functions and powers of what it computes with, and mpmath's names for the rest.
+
+    own     applies a function that is not written by others
+    others  functions that sympy writes in terms of others
     """
 
+    own: Callable[..., Any]
+    pow: Callable[[Any, Any], Any]
     NoConvergence: tuple[()] = ()
     mpc: tuple[()] = ()
-    others: Mapping[Any, Any] = OTHERS  # functions that sympy writes in terms of others
+    others: Mapping[Any, Any] = OTHERS
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Apply a function of sympy's, or one that a record has made."""
@@ -51,13 +55,6 @@ class OfSympy(ABC):
             if other is None
             else _rewritten(function, other).run(self, arguments)[0]
         )
-
-    @abstractmethod
-    def own(self, function: Any, *arguments: Any) -> Any:
-        """Apply a function that is not written by others."""
-
-    @abstractmethod
-    def pow(self, base: Any, exponent: Any) -> Any: ...
 
     def fsum(self, terms: Any) -> Any:
         return sum(terms)

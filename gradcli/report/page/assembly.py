@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import one_line, xml_text
+from gradcli.inert import xml_text
 from gradcli.report.data import encode, group_pairs, plain
 from gradcli.report.derivative_record import steps_in_html
 from gradcli.report.explanation import (
@@ -26,7 +27,7 @@ from gradcli.report.explanation import (
 from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
-from gradcli.texts import words
+from gradcli.texts import one_line, words
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
 
@@ -50,18 +51,22 @@ class PlayedStep(NamedTuple):
     equation: str = ""
 
 
+@dataclass
 class Section:
     """Section of one query: the steps that are played, and the nodes.
 
     Each node is an element that opens; ``prefix`` makes their ids unique on the page.
     """
 
-    def __init__(self, explanation: Explanation, digits: int, prefix: str) -> None:
-        self.explanation, self.digits, self.prefix = explanation, digits, prefix
-        self.sheet, self.label = Sheet(explanation, digits), explanation.label
+    explanation: Explanation
+    digits: int
+    prefix: str
+
+    def __post_init__(self) -> None:
+        self.sheet, self.label = Sheet(self.explanation, self.digits), self.explanation.label
         self.steps = [*self._steps()]
         # Most entries of an array that is written out.
-        self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(explanation.nodes)))
+        self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(self.explanation.nodes)))
 
     def number(self, value: Any) -> str:
         return short(value, self.digits) or "–"

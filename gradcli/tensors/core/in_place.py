@@ -15,7 +15,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.gathering_and_scattering import overwrite
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.structure import clone
 from gradcli.ops.text import runs_backwards
 from gradcli.ops.writing import Shape
@@ -330,7 +330,7 @@ class Subscript:
     """
 
     def __init__(self, x: Tensor, index: Any) -> None:
-        parts = [_part(part) for part in (index if isinstance(index, tuple) else (index,))]
+        parts = [_part(part) for part in as_tuple(index)]
         if (
             isinstance(index, list)
             and isinstance(parts[0], StaticArray)
@@ -383,7 +383,7 @@ def get(x: Tensor, index: Any) -> Tensor:
     if state.batch_levels and levels_of(
         listed_tensors(list(index) if isinstance(index, tuple) else index)
     ):
-        places = index if isinstance(index, tuple) else (index,)
+        places = as_tuple(index)
         parts: Tensor = one_by_one(
             lambda y, *each: get(y, each if places is index else each[0]), (x, *places), {}
         )
@@ -535,7 +535,7 @@ def _write_batch(x: Tensor, index: Any, value: Any) -> None:
     if level not in levels_of([x]):
         raise NotBatchedError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
     check_places(x)
-    places = index if isinstance(index, tuple) else (index,)
+    places = as_tuple(index)
     one_by_one(
         lambda y, new, *each: write(y, each if places is index else each[0], new),
         (x, value, *places),

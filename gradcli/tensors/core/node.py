@@ -133,8 +133,7 @@ class Node:
     @property
     def place(self) -> int:
         """Return which result of the operation it is."""
-        place: int = self.static["place"] if self.op is output else 0
-        return place
+        return self.static["place"] if self.op is output else 0
 
     @property
     def metadata(self) -> dict[Any, Any]:

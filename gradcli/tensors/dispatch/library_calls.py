@@ -22,7 +22,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.pytorch import node_name
 from gradcli.ops.registry import public_names, record_named
-from gradcli.ops.spec import Composite, Op
+from gradcli.ops.spec import Composite, Op, as_tuple
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half, set_constants
@@ -192,11 +192,7 @@ def _casts(op: Op, operands: Sequence[Any], result: Tensor) -> bool:
 
 def _reads(static: Mapping[str, Any]) -> bool:
     """Return whether entries of a tensor are among parameters."""
-    return any(
-        isinstance(part, Tensor)
-        for value in static.values()
-        for part in (value if isinstance(value, tuple) else (value,))
-    )
+    return any(isinstance(part, Tensor) for value in static.values() for part in as_tuple(value))
 
 
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` --
@@ -496,11 +492,7 @@ def _apply(
     if common is not None and is_half(common) and record.memory in ("", "own"):
         wide = in_dtype(operands, float32, is_half)
         result = _apply(host, record, name, signature, wide, static)
-        if not any(
-            _shows(part, wide)
-            for part in (result if isinstance(result, tuple) else (result,))
-            if isinstance(part, Tensor)
-        ):
+        if not any(_shows(part, wide) for part in as_tuple(result) if isinstance(part, Tensor)):
             return _floats_in(result, dtypes.of_numpy(common))  # no view, and so rounded
     before = set_constants(common)
     if common is None:  # the dtype of the calling function, if any

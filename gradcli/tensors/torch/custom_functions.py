@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.structure import output
 from gradcli.tensors.core.backward import tensor_or_none
 from gradcli.tensors.core.dtypes import FLOATS
@@ -178,7 +178,7 @@ def _pull_of(cls: type[Any], inputs: int) -> Any:
         ])  # fmt: skip
         if node.saved is FREED:
             ctx._saved, ctx._freed = (), True
-        parts = returned if isinstance(returned, tuple) else (returned,)
+        parts = as_tuple(returned)
         if len(parts) < inputs or any(part is not None for part in parts[inputs:]):
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients "
@@ -391,7 +391,7 @@ class _Pushing(Function):
             returned = ctx.node.function.jvp(given, *tangents)
         finally:
             given._saved, given._versions = kept
-        return None, *(returned if isinstance(returned, tuple) else (returned,))
+        return None, *as_tuple(returned)
 
 
 @cache

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, as_tuple
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.levels import Batched, physical, spread
 from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
@@ -32,7 +32,7 @@ Argnums = int | tuple[int, ...]
 
 def places_of(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
     """Return the places of the arguments that a derivative is taken by."""
-    places = argnums if isinstance(argnums, tuple) else (argnums,)
+    places = as_tuple(argnums)
     if not places or not all(type(place) is int for place in places):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums!r}")
     for place in places:
