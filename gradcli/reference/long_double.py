@@ -92,18 +92,16 @@ def back(
             return _by_entries(op, adjoint, slopes, held.follows_errors)
         parts = adjoint
         if isinstance(adjoint, dict):
-            slopes, errors, lives = zip(
+            wholes, errors, lives = zip(
                 *(adjoint.get(i, (np.zeros_like(part), None, 0.0)) for i, part in enumerate(out)),
                 strict=True,
             )
-            parts = slopes, _filled(errors, 0.0, out), _filled(lives, 1.0, out)
+            parts = wholes, _filled(errors, 0.0, out), _filled(lives, 1.0, out)
         if isinstance(rule, Whole):
             _, *ways = rule.formulas
             pull, flows = (way and partial(way, **static) for way in ways)
             return _linear(pull, flows, parts, out, operands)
-        move = held.made.get(node)
-        if move is None:
-            raise NoLoop
+        move = held.made.get(node) or move_entries(op, operands, static)[1]
         through: Pull = lambda part, *_: move(part)  # noqa: E731
         return _linear(through, through, parts, out, operands)
     except (NotCovered, NoLoop, Unsupported):

@@ -2,9 +2,10 @@
 
 They are entries in balls, and rules held against functions along directions.
 
-For operations entry by entry, NumPy's own loop in long double gives the value if the reference
-confirms it at some entries, and slopes are sympy's. Where there is neither, few entries are
-computed in balls, one by one; for many, the forward pass and the rule stand in, held at some.
+For operations entry by entry, NumPy's own loop gives the value if the reference confirms it at some
+entries: in long double where the loop is of doubles, else in balls. Slopes are sympy's. Where there
+is neither, few entries are computed in balls, one by one; for many, the forward pass and the rule
+stand in, held at some.
 
 For operations on whole arrays, the forward pass and the rule stand in. Difference quotients of the
 forward pass tell whether the rule is the derivative: its result for a cotangent, times a direction,
