@@ -232,8 +232,7 @@ def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list
 
 def _restricted(live: Any, slope: Any) -> Any:
     """Return what flows to the entries whose slope is not zero."""
-    flows = np.not_equal(slope, 0)
-    return flows if live is None else live * flows
+    return (1.0 if live is None else live) * np.not_equal(slope, 0)
 
 
 def _filled(parts: Sequence[Any], rest: float, out: Sequence[Any]) -> Any:
