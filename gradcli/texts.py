@@ -98,20 +98,25 @@ def _character(written: str) -> str:
     return written if raised_or_lowered else unicodedata.normalize("NFKC", written)
 
 
+def as_key(name: Any) -> Any:
+    """Return a key in the form that names are read in, if it is a name."""
+    return normalize(name) if isinstance(name, str) else name
+
+
 class ByName(dict[str, Any]):
     """Results by names, in the form that names are read in, which are found by any form."""
 
     def __missing__(self, name: Any) -> Any:
-        form = normalize(name) if isinstance(name, str) else name
+        form = as_key(name)
         if form == name or not dict.__contains__(self, form):
             raise KeyError(name)
         return self[form]
 
     def __contains__(self, name: object) -> bool:
-        return dict.__contains__(self, normalize(name) if isinstance(name, str) else name)
+        return dict.__contains__(self, as_key(name))
 
     def get(self, name: Any, default: Any = None) -> Any:
-        return dict.get(self, normalize(name) if isinstance(name, str) else name, default)
+        return dict.get(self, as_key(name), default)
 
 
 def by_name(results: Any) -> Any:

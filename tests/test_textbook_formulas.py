@@ -203,7 +203,7 @@ def slope(scope: Scope, text: str, name: str = "x") -> Expr:
 def value(node: Expr, leaves: dict[Expr, mpmath.mpf]) -> mpmath.mpf | None:
     """In 40 digits; None where it has no real value."""
     with mpmath.workdps(40):
-        (plain,) = rebuild([node], {}, node.graph, {chain: mul})
+        (plain,) = rebuild([node], {}, {chain: mul})
         try:
             found = ReferenceTape(mpmath.mp, leaves, "float64").run(plain)
             number = np.asarray(found, object).item()

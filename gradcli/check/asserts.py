@@ -417,7 +417,7 @@ def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -
         from gradcli.reference.fields.identity import Decision, Question, decide
 
         given = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
-        left, right = rebuild([sides.left, sides.right], given, scope.graph)
+        left, right = rebuild([sides.left, sides.right], given)
         if decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME:
             signs[signs == _UNKNOWN] = 0
     return signs

@@ -19,7 +19,7 @@ from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, definition_order, reachable
-from gradcli.graph.sweep import backward, ones_like, zeros_like
+from gradcli.graph.sweep import backward, ones_like, plus, zeros_like
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative, detach
 from gradcli.options import Options
@@ -250,7 +250,7 @@ def _jvp_node(asked: _Asked, root: Expr) -> Expr:
         part = transforms.derive(
             "jvp", root, scope.leaves.get(name, scope.names[name]), scope.graph.constant(tangent)
         )
-        total = part if total is None else total + part
+        total = plus(total, part)
     return zeros_like(root) if total is None else total
 
 
@@ -259,7 +259,7 @@ def _rows(asked: _Asked, root: Expr, matrices: Mapping[str, Any], value: Any) ->
     found: dict[str, list[VariableCheck]] = {name: [] for name in asked.wrt}
     checked = None
     for i, place in enumerate(np.ndindex(root.shape)):
-        seed = transforms.one_hot(i, root.shape)[()] if root.shape else np.float64(1)
+        seed = transforms.one_hot(i, root.shape)[()]
         parts = {name: np.asarray(matrix)[place] for name, matrix in matrices.items()}
         checked, row = Judge(asked.scope, root, asked.wrt, seed, parts).decide(value)
         for name, check in row.items():

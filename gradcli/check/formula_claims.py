@@ -164,13 +164,13 @@ def _as_written(roots: Sequence[Expr]) -> list[Expr]:
 
     Far out, sin(0.1*x**2) tells the float from 1/10.
     """
-    graph, fractions = roots[0].graph, dict[Expr, Expr]()
+    fractions: dict[Expr, Expr] = {}
     for node in reachable(roots):
         if type(node.payload) is float and _has_rounded_number(node):
             above, below = Fraction(repr(node.payload)).as_integer_ratio()
             if max(abs(above), below) < _WHOLE:
-                fractions[node] = graph.apply(div, (above, below))
-    return rebuild(roots, fractions, graph)
+                fractions[node] = node.graph.apply(div, (above, below))
+    return rebuild(roots, fractions)
 
 
 class _Formula:
@@ -408,7 +408,7 @@ class _Formula:
             )  # a name may be bound to something else by then
             if text is None or len(text) > _LONGEST or not meant:
                 return None
-            (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
+            (printed,) = rebuild([simple], {}, {chain: mul})
             values = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
             found = self._value_of(printed, m, values)[place]
             return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None

@@ -567,7 +567,6 @@ def _operations(node: Expr) -> frozenset[Op | None]:
 
 
 def apply_identities(
-    graph: Graph,
     node: Expr,
     value_of: Callable[[Expr], object],
     identities: tuple[Identity, ...] = IDENTITIES,
@@ -585,34 +584,32 @@ def apply_identities(
                     if not np.all(forward([rule.condition], values)[rule.condition]):
                         continue
                 try:
-                    equal = standardize(graph, rule.equal, bound)
+                    equal = standardize(node.graph, rule.equal, bound)
                     if times != 1 or rest.parts or rest.number != 1:
-                        found = Normal(graph, rest.kind, [(equal, times)], rest.number)
-                        for part, weight in rest.parts.items():
-                            found.put(part, weight)
-                        equal = found.build()
+                        parts = [(equal, times), *rest.parts.items()]
+                        equal = Normal(node.graph, rest.kind, parts, rest.number).build()
                     yield equal
                 except NO_NUMBER:
                     continue
 
 
-def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
+def wider(root: Expr) -> Iterator[Expr]:
     """Yield ways to write a function that may have a value or derivative where it has none.
 
     Each differs from it by one identity, or by arithmetic alone.
     """
     order = reachable([root])
-    table = interpret(order, Standard(graph))
+    table = interpret(order, Standard(root.graph))
     for node in order:
         if table[node] is not node and node.kind == "float":
-            yield rebuild([root], {node: table[node]}, graph)[0]
+            yield rebuild([root], {node: table[node]})[0]
     for start in dict.fromkeys((root, table[root])):
         for node in reachable([start]):
             for better in (
-                apply_identities(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ()
+                apply_identities(node, lambda _: 0.0, WIDER) if node.op is not None else ()
             ):
                 if better.shape == node.shape:
-                    yield rebuild([start], {node: better}, graph)[0]
+                    yield rebuild([start], {node: better})[0]
 
 
 # -- matching --------------------------------------------------------------------------------------
@@ -679,8 +676,8 @@ def _some(
     weight, others = wanted.parts[pattern], wanted.without(pattern)
     if times is not None and all(hole in bound for hole in _holes(pattern)):
         known = standardize(given.graph, pattern, bound)
-        rest = Normal(given.graph, given.kind, given.parts.items(), given.number)
-        rest.put(known, -weight * times)
+        parts = [*given.parts.items(), (known, -weight * times)]
+        rest = Normal(given.graph, given.kind, parts, given.number)
         less = all(0 <= w / given.parts.get(one, -w) <= 1 for one, w in rest.parts.items())
         if less and rest.parts != given.parts:
             yield from _some(others, rest, times, bound, part=part)

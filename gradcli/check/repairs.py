@@ -174,7 +174,7 @@ class Search:
     def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
         """Yield what equals a node."""
         try:
-            yield from apply_identities(self.graph, node, value_of)
+            yield from apply_identities(node, value_of)
             yield from self.textbook.ways(node)
         except GradcliError:
             return
@@ -228,7 +228,7 @@ class _Ways:
     """The ways to write one function that has been judged."""
 
     def __init__(self, judge: Judge) -> None:
-        self.judge, self.graph = judge, judge.scope.graph
+        self.judge = judge
         self.equality, self.measure = Equality(judge), Measure(judge)
 
     def put(self, root: Expr, way: Expr, check: Check) -> None:
@@ -305,7 +305,7 @@ class _Ways:
     def with_a_value(self, root: Expr) -> Expr:
         """Return a way that has numbers where another has none, and equals it around the point."""
         least = self.count_lost(root)
-        for way in itertools.islice(wider(self.graph, root), _MOST_TRIED):
+        for way in itertools.islice(wider(root), _MOST_TRIED):
             if self.count_lost(way) < least and self.equality.prove(root, way):
                 return self.with_a_value(way)
         return root

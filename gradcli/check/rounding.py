@@ -684,13 +684,14 @@ def _each_way(
     if not 0 < len(unsure) <= _ALL_WAYS:
         return [], [list(nodes)]
     ways = []
-    graph = nodes[0].graph
     for flips in itertools.product((False, True), repeat=len(unsure)):
         turned = {}
         for node, flip in zip(unsure, flips, strict=True):
             value, error = np.asarray(table[node].value, bool), np.asarray(table[node].error, bool)
-            turned[node] = graph.constant(np.broadcast_to(value ^ (error & flip), node.shape)[()])
-        ways.append(rebuild(nodes, turned, graph))
+            turned[node] = node.graph.constant(
+                np.broadcast_to(value ^ (error & flip), node.shape)[()]
+            )
+        ways.append(rebuild(nodes, turned))
     return unsure, ways
 
 

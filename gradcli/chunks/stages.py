@@ -350,7 +350,7 @@ class Staged:
                 graph.leaf(f"known {place}", node.shape, node.kind)
                 for place, node in enumerate(known)
             ]
-            nodes = rebuild(wanted, dict(zip(known, leaves, strict=True)), graph)
+            nodes = rebuild(wanted, dict(zip(known, leaves, strict=True)), graph=graph)
             found = self._plans[key] = Plan(Nodes(nodes), leaves, self.precision)
         return found
 

@@ -151,9 +151,9 @@ class Derivation:
         done: dict[Expr, Expr] = {}
         for node in reachable([root]):
             if node in self.made.parts and node is not root and self._moves(node):
-                (meaning,) = rebuild([node], done, self.graph)
+                (meaning,) = rebuild([node], done, graph=self.graph)
                 done[node] = self._let(self.made.parts[node], meaning)
-        return rebuild([root], done, self.graph)[0]
+        return rebuild([root], done, graph=self.graph)[0]
 
     def _let(self, name: str, meaning: Expr) -> Expr:
         """Return a leaf that stands for a part, and add a line that says so."""
@@ -166,7 +166,7 @@ class Derivation:
 
     def _in_full(self, node: Expr) -> Expr:
         """Return the expression without names of parts."""
-        return rebuild([node], self.full, self.graph)[0]
+        return rebuild([node], self.full, graph=self.graph)[0]
 
     def _say(self, rule: str, right: Expr | None, left: Expr | None = None) -> None:
         """Add a line: the derivative, or an equation; without a right side the final formula."""
@@ -404,7 +404,7 @@ class Derivation:
         if simple is None:
             raise NoText
         operands: dict[Any, Any] = dict(zip(stand_ins, node.operands, strict=True))
-        return rebuild([simple], operands, self.graph)[0]
+        return rebuild([simple], operands, graph=self.graph)[0]
 
 
 # -- Derivations for a query: the lines for each formula, the last of which is what `gradcli diff`

@@ -28,6 +28,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.axes import repeated_axes
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output, to_float
@@ -290,8 +291,7 @@ def _sum_in_words(passed: Passed) -> str | None:
     if isinstance(passed.part, tuple) or passed.whole.shape == passed.operand.shape:
         return None
     whole, shape = passed.whole.shape, passed.operand.shape
-    lead = len(whole) - len(shape)
-    axes = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 != whole[lead + i])]
+    axes = repeated_axes(whole, shape)
     count = f"{math.prod(whole[axis] for axis in axes):,} entries"
     if not shape:
         return f"summed over all {count}, for which it is one number"

@@ -43,7 +43,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
-from gradcli.plans.index_form import Axis, Item, Reader, fold_of
+from gradcli.plans.index_form import Axis, Item, Reader
 from gradcli.texts import printable, words
 
 _LETTERS = "ijklmnpqrsuvw"
@@ -282,7 +282,6 @@ class Loops:
 
     def _item(self, item: Item) -> None:
         if item.what == "number":
-            assert item.node is not None
             self.text[item] = self.number(item.node)
         elif item.what == "read":
             self.text[item] = self._read(item)
@@ -302,10 +301,8 @@ class Loops:
         return Piece((self.syntax.number(number), UNARY if math.copysign(1, number) < 0 else ATOM))
 
     def _read(self, item: Item) -> Piece:
-        node = item.node
-        assert node is not None
-        name = self.array_of(node)
-        if not node.shape:
+        name = self.array_of(item.node)
+        if not item.node.shape:
             return Piece((name, ATOM))
         return Piece((self._entry(name, [axis for axis in item.places if axis]), ATOM))
 
@@ -436,7 +433,7 @@ class Loops:
         self._keep(item, name, item.axes)
 
     def _fold(self, item: Item) -> None:
-        fold = fold_of(item)
+        fold = item.fold
         name = self._name(item)
         (operand,) = item.operands
         start = self._words(fold.start.replace("__builtin_inf()", "((real)__builtin_inf())"))
@@ -458,7 +455,6 @@ class Loops:
 
     def _map(self, item: Item) -> Piece:
         op = item.op
-        assert op is not None
         operands = [self.text[operand] for operand in item.operands]
         found = operator_text(op, operands)
         if found is not None:

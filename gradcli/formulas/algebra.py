@@ -278,7 +278,7 @@ class Sums(Powers):
         key = (left, right)
         if key in self._products:
             return self._products[key]
-        x, y = self.bases[left].terms or {}, self.bases[right].terms or {}
+        x, y = self.bases[left].terms, self.bases[right].terms
         found: Value | None = None
         self._products[key] = None
         if len(x) <= 4 and len(y) <= 4:
@@ -298,7 +298,7 @@ class Sums(Powers):
         result: Polynomial | None = None
         for base, exponent in monomial:
             if exponent >= 1 and base in sums:
-                terms = self.bases[base].terms or {}
+                terms = self.bases[base].terms
                 whole = int(exponent // 1)
                 if exponent != whole:
                     rest.append((base, exponent - whole))
@@ -693,7 +693,6 @@ class Algebra(Sums, Transcription[Value]):
                 ]
                 parts.append(self.total(row))
             terms = {m: c for m, c in terms.items() if all(m != taken for taken, _ in group)}
-            assert first.op is not None
             c, m = self.function(first.op, parts, first.static, like=first)
             add_term(terms, m, c)
         return terms

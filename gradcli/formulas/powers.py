@@ -201,13 +201,13 @@ class Base:
 
     number: int
     node: Any = None
-    op: Op | None = None
+    op: Any = None
     operands: tuple[Value | None, ...] = ()
     static: Mapping[str, Any] = field(default_factory=dict)
     shapes: tuple[Any, ...] = ()
     of: Value | None = None
     by: Value | None = None
-    terms: Polynomial | None = None
+    terms: Any = None
     origins: list[list[Value]] = field(default_factory=list)
     modulus: int = 0
     reduced: Value = ONE
@@ -381,7 +381,7 @@ class Powers:
             base, power_of = inside[0]
             even = power_of.denominator == 1 and power_of % 2 == 0
             if number == -1 and power_of == 1 and self.bases[base].terms is not None:
-                terms = {m: -c for m, c in (self.bases[base].terms or {}).items()}
+                terms = {m: -c for m, c in self.bases[base].terms.items()}
                 base = self.bases.sum(terms, signed=True)[1].number
                 number = 1
             if number == 1 and not even:
@@ -428,7 +428,7 @@ class Powers:
         if len(sums) != 1:
             return [value]
         rest: Value = (number, product(monomial, ((sums[0], -1),)))
-        return [self.times(rest, (c, m)) for m, c in (self.bases[sums[0]].terms or {}).items()]
+        return [self.times(rest, (c, m)) for m, c in self.bases[sums[0]].terms.items()]
 
     def exponential(self, value: Value) -> Value:
         factors: list[Value] = [ONE]

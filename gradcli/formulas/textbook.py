@@ -162,7 +162,6 @@ class Layout(Fractions):
 
     def _sums(self, base: Base, number: Number) -> Iterator[Expr]:
         """Yield ways to write a sum times a number."""
-        assert base.terms is not None
         yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
         for origin in base.origins:
             found = self.add([(lean(c * number), m) for c, m in origin])
@@ -173,7 +172,6 @@ class Layout(Fractions):
 
     def _distribute(self, base: Base, rest: Value) -> Iterator[Expr]:
         """(x + y)/x as 1 + y/x."""
-        assert base.terms is not None
         lists = [*base.origins]
         if len(base.terms) <= _SHORT_SUM:
             lists.append([(c, m) for m, c in base.terms.items()])
@@ -414,7 +412,6 @@ class Layout(Fractions):
 
     def call(self, base: Base) -> Expr:
         """Return a function of its operands, each written as short as possible."""
-        assert base.op is not None
         nodes = [None if o is None else self.write(o) for o in base.operands]
         if base.shapes:
             nodes = [

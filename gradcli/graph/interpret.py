@@ -165,10 +165,14 @@ class Rebuilding(Transcription[Expr]):
 def rebuild(
     roots: Sequence[Expr],
     replace: Mapping[Expr, Expr],
-    graph: Graph,
     operations: Mapping[Op, Op] = NO_OPERATIONS,
+    graph: Graph | None = None,
 ) -> list[Expr]:
-    """Rebuild the same expressions over other leaves or of other operations, in any graph."""
+    """Rebuild the same expressions over other leaves or of other operations.
+
+    They are put into another graph, if one is given.
+    """
+    graph = roots[0].graph if graph is None else graph
     done = interpret(reachable(roots), Rebuilding(graph, operations), dict(replace))
     return [done[root] for root in roots]
 

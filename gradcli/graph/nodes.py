@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -316,17 +316,7 @@ class Graph:
         return kinds.pop() if len(kinds) == 1 else FLOAT
 
 
-class Indexed(Protocol):
-    """A node that was made after its operands."""
-
-    @property
-    def operands(self) -> Sequence[Any]: ...
-    @property
-    def index(self) -> int: ...
-
-
-N = TypeVar("N", bound=Indexed)
-
+N = TypeVar("N", bound=Any)  # a node with operands, and an index above theirs
 
 _index = attrgetter("index")
 

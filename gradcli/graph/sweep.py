@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,23 +20,10 @@ from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
 from gradcli.ops.elementwise.logic import Pieces, where
 from gradcli.ops.reductions.sums import sum_to
-from gradcli.ops.spec import Carrier, Op
+from gradcli.ops.spec import Carrier
 from gradcli.ops.structure import detach, output
 
 _Array, _Double = np.ndarray, np.float64
-
-
-class Node(Protocol):
-    """Facts that the sweep needs of a node."""
-
-    @property
-    def op(self) -> Op | None: ...
-    @property
-    def operands(self) -> Sequence[Any]: ...
-    @property
-    def static(self) -> Mapping[str, Any]: ...
-    @property
-    def shape(self) -> Any: ...
 
 
 def itself(node: Any) -> Any:

@@ -162,18 +162,20 @@ def broadcast(x: Any, shape: Shape) -> Any:
     return x if np.shape(x) == shape else np.broadcast_to(x, shape)
 
 
+def repeated_axes(whole: Shape, shape: Shape) -> tuple[int, ...]:
+    """Return the axes along which an array of a shape is repeated when it is broadcast."""
+    lead = len(whole) - len(shape)
+    return (*range(lead), *(lead + i for i, n in enumerate(shape) if n != whole[lead + i]))
+
+
 def sum_to_shape(part: Any, shape: Shape) -> Any:
     """Sum an array to the shape that broadcasting started from."""
     part = np.asarray(part)
     if part.shape == shape:
         return part
-    lead = part.ndim - len(shape)
-    if lead < 0:
+    if part.ndim < len(shape):
         return np.broadcast_to(part, shape)
-    axes = tuple(range(lead)) + tuple(
-        lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1
-    )
-    return part.sum(axis=axes).reshape(shape)
+    return part.sum(axis=repeated_axes(part.shape, shape)).reshape(shape)
 
 
 class Arrays:

@@ -71,17 +71,18 @@ class Item:
            of ``node``, whose places have indices along axes; "number": a constant, ``node``
     axes   the axes that its value varies along
     present  of an operation: which operands are given
+    What an item of its kind has not is None.
     """
 
     what: str
     axes_: Collection[Axis]
     kind: str = FLOAT
-    op: Op | None = None
+    op: Any = None
     static: Mapping[str, Any] = field(default_factory=dict)
-    fold: Fold | None = None
+    fold: Any = None
     operands: Sequence[Item] = ()
     over_: Collection[Axis] = ()
-    node: Expr | None = None
+    node: Any = None
     places_: Axes = ()
     present: Sequence[bool] = ()
 
@@ -140,12 +141,6 @@ class Conflict(Exception):
     """Two axes of one item would become one: an array meets itself along another axis."""
 
 
-def fold_of(item: Item) -> Fold:
-    """Return what puts the entries of a fold together."""
-    assert item.fold is not None
-    return item.fold
-
-
 # -- Making the index form: what records say of operations on arrays (`Op.axes`), in items along
 # axes.
 
@@ -180,7 +175,7 @@ class Indices:
         """
         first: dict[Expr, Item] = {}
         for item in self.items:
-            if item.what == "read" and item.node is not None:
+            if item.what == "read":
                 for one, other in zip(
                     first.setdefault(item.node, item).places, item.places, strict=True
                 ):

@@ -41,7 +41,7 @@ class Nest:
     @property
     def inputs(self) -> list[Expr]:
         """The nodes whose whole values it reads."""
-        read = [item.node for item in self.items if item.what == "read" and item.node is not None]
+        read = [item.node for item in self.items if item.what == "read"]
         return list(dict.fromkeys([*read, *(node for node, _ in self.given.values())]))
 
     @property
@@ -184,7 +184,7 @@ class Planner:
         for node in self.order:
             for item in self.reader.made.get(node, ()):
                 turn = max((self._turn_for(item, need) for need in item.operands), default=0)
-                if item.what == "read" and item.node is not None:
+                if item.what == "read":
                     turn = max(turn, self._last_turn(item.node))
                 elif (
                     item not in self.outer and self.home.get(item) is node

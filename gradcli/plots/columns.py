@@ -153,7 +153,7 @@ class Columns:
         """
         shape = (_LENGTH, *self.root.shape)
         leaves = {leaf: self.root.graph.leaf(leaf.payload.name, shape) for leaf in self.leaves}
-        (root,) = rebuild([self.root], leaves, self.root.graph)
+        (root,) = rebuild([self.root], leaves)
         return leaves, root, reachable([root])
 
     def _alone(self, points: Points, part: slice, columns: Mapping[Expr, np.ndarray]) -> None:

@@ -22,7 +22,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.options import names_of, option_value, refuse_together
 from gradcli.plans.backend import require_compiler
-from gradcli.texts import NAME, Source, compose, normalize, suggestion
+from gradcli.texts import NAME, Source, as_key, compose, normalize, suggestion
 
 _UNSAID = (
     "dialect",
@@ -145,9 +145,7 @@ def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
 
     Raises UsageError for one name in two spellings.
     """
-    found = {
-        normalize(name) if isinstance(name, str) else name: value for name, value in given.items()
-    }
+    found = {as_key(name): value for name, value in given.items()}
     if len(found) < len(given):
         raise UsageError(f"'{what}' has a name twice: it is one name in two spellings")
     return found

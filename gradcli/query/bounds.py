@@ -58,7 +58,7 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
             scope.values,
             scope.precision,
         )
-        found = function.ranges(options.width, options.lipschitz)
+        found = function.ranges(options.width)
     except Unsupported as error:
         raise EvaluationError(f"its range is not known: {error}") from None
     if found.value is None:
@@ -74,7 +74,7 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
     # A function that jumps has no Lipschitz constant, however flat it is elsewhere.
     if options.lipschitz:
         jumps = any(note.kind == "jump" for note in record.notes)
-        record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
+        record.lipschitz = dict.fromkeys(found.norms) if jumps else found.norms
         if len(names) > 1 and not jumps:
             text = "the norms 1 and 2 are of the derivatives' ranges together: they may be smaller"
             record.notes.append(BoundNote("limit", {}, text))
@@ -152,7 +152,7 @@ def _bound_of(found: Range, names: list[str]) -> Bound:
     points = [
         None if side.point is None else dict(zip(names, side.point, strict=True)) for side in found
     ]
-    low, high = (math.nan if side.end is None else side.end for side in found)
+    low, high = (side.end for side in found)
     return Bound(low, high, *points)
 
 
@@ -165,7 +165,7 @@ def _of_range(
     """
     for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
         said = f"the {word} end of {what}"
-        if side.end is not None and math.isinf(side.end):
+        if math.isinf(side.end):
             if side.tight:
                 yield BoundNote("limit", {}, f"{said} is too large for floats")
             elif all(note.kind != "pole" for note in known):

@@ -110,7 +110,7 @@ def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subje
     fixed = {leaf: leaf.graph.constant(scope.values[leaf]) for leaf in leaves if leaf not in taken}
     if fixed:
         before = [*made.roots, *made.labels]
-        roots = rebuild(before, taken | fixed, made.value.graph)
+        roots = rebuild(before, taken | fixed)
         made = made.rebuilt(dict(zip(before, roots, strict=True)), roots[: len(made.roots)])
     made.parameters = {name: leaf for name, leaf in sorted(scope.leaves.items()) if leaf in taken}
     return made

@@ -456,7 +456,7 @@ class SampledPoints:
             )
         }
         try:
-            (root,) = rebuild([self.lowered.value], wide, scope.graph)
+            (root,) = rebuild([self.lowered.value], wide)
             yield replace(self.lowered, value=root)
         finally:
             for table, meanings in zip(tables, before, strict=True):

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from gradcli.language.reading import mentioned_names
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
+from gradcli.ops.axes import repeated_axes
 from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
@@ -264,8 +264,7 @@ def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
     if shape == to:
         return text
     spread = f"ones({shape})*({text})"
-    lead = len(shape) - len(to)
-    axes: Any = (*range(lead), *(i + lead for i, n in enumerate(to) if n == 1 != shape[i + lead]))
+    axes = repeated_axes(shape, to)
     return f"reshape(sum({spread}, axis={axes}), {to})" if axes else spread
 
 

@@ -331,7 +331,7 @@ def straight_line(root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> Pr
     found = backward(reachable([root]), {root: ones_like(root)}, wrt, itself)
     results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
     # Where everything is finite, a cotangent times a partial is an ordinary product.
-    roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
+    roots = rebuild(results, {}, {arithmetic.chain: arithmetic.mul}, Graph(root.graph.limits))
     steps = [node for node in reachable(roots) if node.op is not None]
     writer = Writer(roots, steps, "float64", checked=False, exact=True)
     program = writer.write([*wrt, *others]).compile("program")

@@ -43,7 +43,10 @@ def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
         if scope.deviations
         else []
     )
-    return [f"the standard deviation of {name} has no part in {what}" for name in names]
+    return [
+        f"the standard deviation of {name} has no part in {what}; `eval` propagates it to values"
+        for name in names
+    ]
 
 
 @np.errstate(all="ignore")

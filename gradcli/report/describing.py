@@ -135,14 +135,15 @@ def id_of(record: Record) -> str:
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return what is to be said of claims that are right, each on a line: where, and of what."""
+    """Return what is to be said of cases that are right, each on a line: where, and of what."""
     check = outcome.record.check
     about = [
         f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}"
         for claim in ([] if check is None else check.claims)
         if claim.reason and claim.verdict == "agree"
     ]
-    about += [text for text in basis(outcome) if any(word in text for word in _SURPRISING)]
+    texts = [*basis(outcome), *outcome.record.warnings]
+    about += [text for text in texts if any(word in text for word in _SURPRISING)]
     return [
         f"note: {location(outcome)}{id_of(outcome.record)}: {one_line(text, 500)}" for text in about
     ]
@@ -151,7 +152,7 @@ def notes(outcome: Outcome) -> list[str]:
 _TRACED = "the traced function"
 _SOURCES = (_TRACED, "differences", "unit vectors", "the implicit function theorem")
 _PASSING = ("agree", "kink", "ill-conditioned")
-_SURPRISING = ("held constant where", "in training mode")
+_SURPRISING = ("held constant where", "in training mode", "the standard deviation of")
 
 
 def basis(outcome: Outcome) -> list[str]:

@@ -81,14 +81,17 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
     scope = Scope()
     for name, value in data.get("at", {}).items():
         scope.bind_value(name, np.array(value, float if not _has_booleans(value) else bool))
-    program, root = Program(scope), None
+    program, root, queries = Program(scope), None, 0
     try:
         for statement in statements(data["expr"].splitlines(keepends=True)):
             if isinstance(statement, Exception):
                 return None
             result = program.execute(statement)
-            root = result.value if result is not None else root
+            if result is not None:
+                root, queries = result.value, queries + 1
         if root is None or root.kind != "float":
+            return None
+        if queries > 1 and trial.arguments[0] == "check":  # which shows the first that fails
             return None
         values = forward([root], scope.values)
         leaves = {

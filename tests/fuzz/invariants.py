@@ -26,6 +26,7 @@ _LASTING = re.compile(
     r" in \d+(\.\d+)? (ms|s)\b|\d+(\.\d+)? s\b|time=\"[^\"]*\"|timestamp=\"[^\"]*\""
 )
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
+_COLOR = re.compile("\x1b\\[[0-9;]*m")
 _INTERNAL = re.compile(r"(?m)^internal error: |error\[internal\]|\"code\": ?\"internal\"")
 
 
@@ -84,6 +85,9 @@ def records_of(out: str) -> list[dict[str, Any]]:
 def _of_output(trial: Trial, ending: Ending) -> list[str]:
     """Whether the output can be read back, and says what the exit code says."""
     kind = _option(trial.arguments, "--format") or "text"
+    out, err = ending.out, ending.err
+    if "always" in trial.arguments:
+        out, err = _COLOR.sub("", out), _COLOR.sub("", err)
     command = trial.arguments[0] if trial.arguments else ""
     if ending.code is None or command not in ("eval", "check", "diff", "bound", "plot"):
         return []
@@ -100,11 +104,11 @@ def _of_output(trial: Trial, ending: Ending) -> list[str]:
             rows = list(csv.reader(io.StringIO(ending.out, newline=""), strict=True))
             if len({len(row) for row in rows}) > 1:
                 return ["rows of CSV of different lengths"]
-        elif kind in ("text", "github", "markdown") and _CONTROL.search(ending.out):
-            return [f"a control character in the output: {_CONTROL.findall(ending.out)[:5]}"]
+        elif kind in ("text", "github", "markdown") and _CONTROL.search(out):
+            return [f"a control character in the output: {_CONTROL.findall(out)[:5]}"]
     except (ValueError, RecursionError, xml.etree.ElementTree.ParseError, csv.Error) as error:
         return [f"output of {kind} that cannot be read: {error}"]
-    return ["a control character in the messages"] if _CONTROL.search(ending.err) else []
+    return ["a control character in the messages"] if _CONTROL.search(err) else []
 
 
 def _of_records(trial: Trial, ending: Ending, command: str) -> list[str]:

@@ -218,7 +218,7 @@ def sum_to(x: Any, *, shape: Shape) -> Any:
     lead = len(old) - len(wanted)
     if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
         raise ShapeError(f"cannot broadcast an array of shape {wanted} to {old}")
-    gone = (*range(lead), *(i for i in range(lead, len(old)) if old[i] != wanted[i - lead]))
+    gone = axes.repeated_axes(old, wanted)
     if not gone:
         return x
     axis = None if len(gone) == len(old) else gone if len(gone) > 1 else gone[0]

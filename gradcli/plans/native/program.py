@@ -17,7 +17,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.axes import LARGEST, SMALLEST
 from gradcli.ops.calling.inputs import BOOL, FLOAT, numpy_dtype
 from gradcli.ops.text import number_in_c
-from gradcli.plans.index_form import Axes, Axis, Item, fold_of
+from gradcli.plans.index_form import Axes, Axis, Item
 from gradcli.plans.native.compiler import library
 from gradcli.plans.nests import Layout, Nest, Stage
 from gradcli.plans.threads import run_chunks
@@ -142,7 +142,6 @@ class Body:
     def value(self, item: Item, slot: Slot) -> str:
         """Return an item's value in the loops that are open: a name or a number."""
         if item.what == "number":
-            assert item.node is not None
             return (
                 str(int(item.node.payload))
                 if item.kind != FLOAT
@@ -154,7 +153,6 @@ class Body:
 
     def _read(self, item: Item, slot: Slot) -> str:
         if item.what == "read":
-            assert item.node is not None
             text = self.entry(item.node, item.places, slot)
         else:
             node, view = self.nest.given[item]
@@ -177,7 +175,7 @@ class Body:
             self.value(item.operands[0], {**slot, **inner}) for inner in self.slots(item.over)
         ]
         for part in parts:
-            text = fold_of(item).joined.format(text, part)
+            text = item.fold.joined.format(text, part)
         return text
 
     def _is_array(self, item: Item) -> bool:
@@ -201,7 +199,7 @@ class Sum:
     """A fold along loops: a total of all slices, or a number of a slice that later stages read."""
 
     def __init__(self, body: Body, item: Item) -> None:
-        self.body, self.item, self.fold = body, item, fold_of(item)
+        self.body, self.item, self.fold = body, item, item.fold
         lane, outer = body.layout.lane, body.nest.outer
         self.is_total = outer in item.over
         self.folds_lane = lane in item.over
@@ -370,7 +368,7 @@ class NestWriter(Body):
             size = math.prod(node.shape)
             self.add(f"double *restrict const s{place} = (double *)a[{place}] + chunk * {size};")
             self.pointers[node] = f"s{place}"
-            start = fold_of(view.item).start
+            start = view.item.fold.start
             self.add(f"for (long long k = 0; k < {size}; ++k) s{place}[k] = {start};")
             place += 1
         self.add(f"real *const check = (real *)a[{place}] + chunk;")
@@ -525,7 +523,7 @@ class CompiledNest:
         self.slices = nest.outer.extent
         self.kinds = [numpy_dtype(node.kind, precision) for node in nest.inputs]
         self.dtype = numpy_dtype(FLOAT, precision)
-        self.totals = [(node.shape, fold_of(view.item).ufunc) for node, view in nest.totals.items()]
+        self.totals = [(node.shape, view.item.fold.ufunc) for node, view in nest.totals.items()]
         self.is_shared = nest.work >= _WORTH
         most = max((math.prod(shape) for shape, _ in self.totals), default=1)
         largest = max(item.work for item in writer.layout.computed)

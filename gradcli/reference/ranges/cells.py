@@ -8,7 +8,7 @@ domain, kinks, jumps), its derivative, and how to rebuild it from other cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import permutations
@@ -21,25 +21,23 @@ from flint import arb, fmpq
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.intervals import (
     DOMAIN,
-    EVERYTHING,
+    ENTIRE,
     JUMP,
     KINK,
+    MONOTONE,
     NOUGHT,
     POLE,
     ZERO,
     Box,
     Interval,
     range_of,
-    x_log_x,
 )
 
 Signs = frozenset[int]
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 GAPS, BROKEN = {DOMAIN, POLE}, {DOMAIN, POLE, JUMP}  # without a value; not continuous
 _MOST_CELLS = 20_000
-_ENTIRE = "exp sin cos sinh cosh tanh asinh atan erf erfc erfi pi e euler"  # analytic everywhere
-_ON_INTERVALS = {"log", "asin", "acos", "acosh", "atanh"}  # where they are analytic
-_ORDERS = (1, 2, 3, 4)  # orders of derivatives, for quotients whose parts vanish together
+_MOST_DERIVATIVES = 5  # of quotients whose parts vanish together
 
 
 class Event(NamedTuple):
@@ -97,7 +95,6 @@ class Cell:
         self.factors: tuple[Factor, ...] = (Factor(self, fmpq(1)),)
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)
-        self._over: dict[Cell, list[Cell]] = {}
         self.serial = len(cells.all)
         cells.all.append(self)
         if self.serial >= _MOST_CELLS:
@@ -140,6 +137,11 @@ class Cell:
         return sorted(seen, key=lambda c: c.serial)
 
     @cached_property
+    def forms(self) -> list[Cell]:
+        """Other cells with the same values, whose ranges are narrower somewhere."""
+        return []
+
+    @cached_property
     def is_linear(self) -> bool:
         return all(isinstance(c, Leaf) for _, c in self.terms)
 
@@ -158,11 +160,26 @@ class Cell:
         return x is not None and not events and 0 not in x
 
     def value(self, at: Evaluation) -> Value:
-        """Its range, unless what it is made of has none, and what is the matter with either."""
+        """Its range, and what is the matter with it or with what it is made of.
+
+        Where the range of its own form is not finite but another one is, a pole is but a gap.
+        """
         values = [at.table[a] for a in self.args]
         ranges = [x for x, _ in values if x is not None]
         events = NONE.union(*[events for _, events in values])
-        return Value(None, events) if len(ranges) < len(values) else self.join(at, ranges, events)
+        found: Interval | None = None
+        if len(ranges) == len(values):
+            found, events = self.join(at, ranges, events)
+        is_pole, work = found is None or not found.is_finite, self.cells.work
+        for form in self.forms:
+            if (other := at.value(form).interval) is not None:
+                found = other if found is None else other & found
+        self.cells.work = work  # counts the cells that a function is made of
+        if found is None or not found.is_finite:
+            found = self.limit(at) or found
+        if is_pole and found is not None and found.is_finite:
+            events = frozenset(Event(DOMAIN if k == POLE else k, cell) for k, cell in events)
+        return Value(found, events)
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         """Its range, from those of what it is made of, and what is the matter with either."""
@@ -177,48 +194,43 @@ class Cell:
         return found[self.args[0]]
 
     def limit(self, at: Evaluation) -> Interval | None:
-        """Return the range of quotients such as sin(x)/x, and of sums of them.
+        """Return the range of a quotient whose parts vanish together, or of a sum of such.
 
-        The numerator vanishes at the root of the divisor, and the range is that of a derivative, by
-        Taylor's theorem. The theorem is about what lies between the root and any other number, so
-        the root has to be in the box.
+        By Cauchy's theorem, sin(x)/x is a quotient of the derivatives at a place between x and the
+        point where both are 0, so that this point has to be in the box.
         """
         factors = [f for q, c in self.terms if q != 0 for f in c.factors if f.exponent < 0]
         divisors = {f.base for f in factors if (x := at.table[f.base].interval) and 0 in x}
-        if not at.limits or len(divisors) != 1:
+        if not at.limits or len(divisors) != 1 or len((base := divisors.pop()).leaves) != 1:
             return None
-        (base,) = divisors
-        root, above = Interval.of(-base.constant), self._numerators(base)
-        if not above or root.low not in at.box[min(base.leaves)]:
+        (place,), box = base.leaves, at.box
+        root = arb(-base.constant / base.terms[0][0] if base.is_linear else box[place].roundest)
+        if root not in box[place]:
             return None
-        there = Evaluation(self.cells, at.box.with_side(min(base.leaves), root), limits=False)
-        if any(there.value(part).interval != NOUGHT for part in above[:-1]):
-            return None
-        here = Evaluation(self.cells, at.box, limits=False)
-        values = [here.value(part) for part in above]
-        return None if any(value.events for value in values) else values[-1].interval
-
-    def _numerators(self, base: Cell) -> list[Cell]:
-        """Numerators over a power n of a shifted variable: the derivatives up to n, over n!."""
-        if base in self._over:
-            return self._over[base]
-        found = self._over[base] = []
-        terms = [(q, {f.base: f for f in c.factors}) for q, c in self.terms if q != 0]
-        order = max(-factors[base].exponent for _, factors in terms if base in factors)
-        is_shift = base.is_linear and len(base.terms) == 1 and Interval.of(base.constant).is_point
-        if not is_shift or order not in _ORDERS:
-            return found
-        parts = [(self.constant, self.cells.product([(base, order)]))]
-        for q, factors in terms:
-            power = factors.pop(base, Factor(base, fmpq(0))).exponent + order
-            rest = self.cells.of_factors([*factors.values()])
-            parts.append((q, self.cells.product([(rest, 1), (base, power)])))
-        above = [self.cells.sum(parts)]
+        there = box.with_side(place, Interval.around(root))
+        order = max(-f.exponent for f in factors if f.base is base)
+        parts = [self._times(base, order), self.cells.product([(base, order)])]
         with suppress(Unsupported):
-            for k in range(int(order.p)):
-                slope = self.cells.slope(above[-1], base.terms[0][1])
-                above.append(self.cells.sum([(fmpq(1, k + 1), slope)]))
-            found += above
+            for _ in range(_MOST_DERIVATIVES):
+                here, end = (Evaluation(self.cells, x, limits=False) for x in (box, there))
+                (x, events), (y, more) = map(here.value, parts)
+                if x is None or y is None or events or more:
+                    break
+                if 0 not in y:
+                    return x * y ** fmpq(-1)
+                if any(end.value(part).interval != NOUGHT for part in parts):
+                    break
+                parts = [self.cells.slope(part, self.cells.leaf(place)) for part in parts]
+        return None
+
+    def _times(self, base: Cell, order: fmpq) -> Cell:
+        """Multiply by a power of its divisor, which then divides no more."""
+        parts = [(self.constant, self.cells.product([(base, order)]))]
+        for q, cell in [term for term in self.terms if term[0] != 0]:
+            rest = self.cells.of_factors([f for f in cell.factors if f.base is not base])
+            power = sum((f.exponent for f in cell.factors if f.base is base), order)
+            parts.append((q, self.cells.product([(rest, 1), (base, power)])))
+        found: Cell = self.cells.sum(parts)
         return found
 
 
@@ -247,10 +259,7 @@ class Sum(Cell):
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         constant, *weights = self.weights
-        total = sum(map(mul, weights, ranges), constant)
-        if total.is_finite or not (limit := self.limit(at)):
-            return Value(total, events)
-        return Value(limit, frozenset(Event(DOMAIN, cell) for _, cell in events))
+        return Value(sum(map(mul, weights, ranges), constant), events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
@@ -281,9 +290,6 @@ class Product(Cell):
         self.factors = factors
         self.analytic = all(not f.root or f.base.is_linear for f in factors)
 
-    def value(self, at: Evaluation) -> Value:
-        return self._with_logarithm(at) or super().value(at)
-
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         operands = [*zip(self.factors, ranges, strict=True)]
         outside = [x.high < 0 for f, x in operands if f.root and x.low < 0]
@@ -291,65 +297,47 @@ class Product(Cell):
             events |= {Event(DOMAIN, self)}
         if any(outside):
             return Value(None, events)
-        natural = prod((x**f.exponent for f, x in operands), start=Interval.of(fmpq(1)))
-        total: Interval | None = natural & self._by_share(at)
         divisors = [x for f, x in operands if f.divides and 0 in x]
         if divisors:  # where a numerator may vanish as well, there may be no pole
             may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
             events |= {Event(DOMAIN if may_vanish else POLE, self)}
-            total = self.limit(at) or (None if any(x.is_point for x in divisors) else total)
-        return Value(total, events)
+        if any(x.is_point for x in divisors):
+            return Value(None, events)
+        powers = (x**f.exponent for f, x in operands)
+        return Value(prod(powers, start=Interval.of(fmpq(1))), events)
 
     @cached_property
-    def share(self) -> tuple[Cell, fmpq, fmpq, fmpq, Cell, Cell] | None:
-        """Return the parts of a factor u**k*total**(-k/p), where total is q*u**p + rest.
+    def forms(self) -> list[Cell]:
+        return [*self._shares(), *self._logarithms()]
 
-        These are u, k, p, q, the rest, and the other factors.
-        """
-        powers = {f.base: f.exponent for f in self.factors}
+    def _shares(self) -> Iterator[Cell]:
+        """Yield u**k*total**(-k/p) as a power of total/u**p, where total is q*u**p + rest."""
+        make, powers = self.cells, {f.base: f.exponent for f in self.factors}
         for total, exponent in powers.items():
             for q, term in total.terms:
                 u, p, *_ = term.factors[0]
                 k = min(powers.get(u, fmpq(0)), fmpq((-p * exponent).floor()))
                 if len(term.factors) == 1 and p in (1, 2) and q > 0 and k.q == 1 and k >= 1:
-                    left = {**powers, u: powers[u] - k, total: exponent + k / p}
-                    others = self.cells.product([(b, e) for b, e in left.items() if e != 0])
-                    rest = self.cells.sum([(1, total), (-q, term)])
-                    return u, k, p, q, rest, others
-        return None
+                    rest = make.sum([(1, total), (-q, term)])
+                    if (x := make.whole.value(rest).interval) and x.low >= 0:
+                        over = make.product([(rest, 1), (u, -p)])
+                        share = (make.sum([(q, make.one), (1, over)]), -k / p)
+                        sign = make.call("sign", None, u) if p == 2 else make.one
+                        left = {**powers, u: powers[u] - k, total: exponent + k / p}
+                        yield make.product([(sign, k), share, *left.items()])
+                        return
 
-    def _by_share(self, at: Evaluation) -> Interval:
-        """Bound the product in another way.
-
-        With w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w, which falls with w.
-        """
-        if self.share is None:
-            return EVERYTHING
-        u, k, p, q, rest, others = self.share
-        x, y, z = (at.value(cell).interval for cell in (u, rest, others))
-        if x is None or y is None or z is None or y.low < 0 or (p == 1 and x.low < 0):
-            return EVERYTHING
-        sign = Interval(x.low.sgn(), x.high.sgn())
-        return sign**k * (Interval.of(q) + y * x**-p) ** (-k / p) * z
-
-    def _with_logarithm(self, at: Evaluation) -> Value | None:
-        """Return the range of x**p*log(x), or x**p*log(-x), where x may be 0.
-
-        It has the limit there.
-        """
-        for power, log in permutations(self.factors, 2):
-            (x, events), p, call = at.table[power.base], power.exponent, log.base
-            if x is None or 0 not in x or not x.is_finite or p <= 0 or log.exponent != 1:
-                continue
-            if isinstance(call, Call) and call.name == "log":
-                scale, base = self.cells.monic(call.args[0])
-                if base is power.base and abs(scale) == 1:
-                    x = Interval(ZERO, x.high) if scale == 1 else Interval(x.low, ZERO)
-                    rest = [f for f in self.factors if f is not power and f is not log]
-                    y, more = at.value(self.cells.of_factors(rest))
-                    found = y and Interval.of(1 / p) * x_log_x(x**p) * y
-                    return Value(found, events | more | {Event(DOMAIN, call)})
-        return None
+    def _logarithms(self) -> Iterator[Cell]:
+        """Yield x**p*log(x), which has the limit 0 at 0, as y*log(y)/p of y = x**p."""
+        for log, power in permutations(self.factors, 2):
+            call, p = log.base, power.exponent
+            if isinstance(call, Call) and call.name == "log" and log.exponent == 1 and p > 0:
+                y = self.cells.product([(call.args[0], p)])
+                scale, plain = self.cells.monic(y)
+                if plain is self.cells.of_factors([power]):
+                    others = [f for f in self.factors if f is not log and f is not power]
+                    found = self.cells.call("x_log_x", None, y) * self.cells.of_factors(others)
+                    yield self.cells.sum([(1 / (p * scale), found)])
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         """Apply the product rule; a divisor stays one, and so does a root."""
@@ -369,10 +357,19 @@ class Call(Cell):
     """A function by its name, which is sympy's."""
 
     def __init__(self, cells: Any, name: str, function: Any, *args: Cell) -> None:
-        is_entire = name in _ENTIRE.split()
-        super().__init__(cells, args, not is_entire and name != "floor")
+        super().__init__(cells, args, name not in ENTIRE and name != "floor")
         self.name, self.function = name, function
-        self.analytic = is_entire or (name in _ON_INTERVALS and args[0].is_linear)
+        self.analytic = name in ENTIRE or (name in MONOTONE and args[0].is_linear)
+
+    @cached_property
+    def forms(self) -> list[Cell]:
+        """Powers such as x**x as exp(x*log(x)), if x is nowhere below 0."""
+        if self.name != "pow" or not self.args[0].leaves & self.args[1].leaves:
+            return []
+        x, y = self.args
+        found = self.cells.whole.value(x).interval
+        log = self.cells.call("log", None, x)
+        return [self.cells.call("exp", None, y * log)] if found and found.low >= 0 else []
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         found, work = range_of(self.name, self.function, ranges)
@@ -415,15 +412,14 @@ class Choice(Cell):
 
     def value(self, at: Evaluation) -> Value:
         """Return the range of the only possible side, or of both."""
-        events, possible = at.table[self.off].events, at.signs(self.off)
-        sides = [side for side in self.sides if side.signs & possible] or self.sides
+        events = at.table[self.off].events
+        places = [(x, there) for signs, x in self.sides if (there := at.narrow(self.off, signs))]
         ends: list[arb] = []
-        for signs, result in sides:
-            if there := at.narrow(self.off, signs):
-                x, more = there.value(result)
-                events |= more
-                ends += x.ends if x is not None else ()
-        kind = self._turn(at) if len(sides) > 1 else None
+        for result, there in places or [(side.result, at) for side in self.sides]:
+            x, more = there.value(result)
+            events |= more
+            ends += x.ends if x is not None else ()
+        kind = self._turn(at) if len(places) != 1 else None
         own = NONE if kind is None else {Event(kind, self)}
         return Value(Interval.around(*ends) if ends else None, events | own)
 
@@ -457,39 +453,27 @@ class Evaluation:
         self.table = {**self.known}
 
     def value(self, cell: Cell) -> Value:
-        table, before = self.table, len(self.table)
         for part in cell.order:
-            if part not in table:
-                table[part] = part.value(self)
-        self.cells.work += len(table) - before
-        return table[cell]
-
-    def signs(self, off: Cell) -> Signs:
-        """Return the signs that a cell may have in the box.
-
-        A cell that may have no number may have any sign.
-        """
-        value = self.value(off)
-        x = value.interval
-        if x is None or value.kinds & GAPS:
-            return ANY
-        return frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
+            if part not in self.table:
+                self.table[part] = part.value(self)
+                self.cells.work += 1
+        return self.table[cell]
 
     def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
         """Return the cells where one has some signs, which narrows it and its varying part.
 
         Return None if it has them nowhere.
         """
-        value = self.table[off]
+        value = self.value(off)
         x = value.interval
         if x is None or value.kinds & GAPS:
             return self  # a side that may be undefined implies nothing for the others
         a, b = x.ends
         side = Interval(a if -1 in signs else max(a, ZERO), b if 1 in signs else min(b, ZERO))
+        if side.low > side.high or (side == NOUGHT and 0 not in signs):
+            return None
         if side == x:
             return self
-        if side.low > side.high:
-            return None
         known, box = {**self.known, off: Value(side, value.events)}, self.box
         if len(off.terms) == 1:
             term = off.terms[0][1]

@@ -75,7 +75,7 @@ class Interval:
         return bool(self.low <= x <= self.high)
 
     def __add__(self, other: Interval) -> Interval:
-        return Interval(low(self.low + other.low), high(self.high + other.high))
+        return Interval.around(self.low + other.low, self.high + other.high)
 
     def __neg__(self) -> Interval:
         return Interval(-self.high, -self.low)
@@ -92,12 +92,8 @@ class Interval:
     def __pow__(self, p: fmpq) -> Interval:
         """Powers of numbers from 0 on, unless the exponent is a whole number."""
         if p < 0:
-            a, b = (self**-p).ends
-            if a < 0 < b or a == 0 == b:
-                return EVERYTHING
-            return Interval(
-                -INFINITE if b == 0 else low(1 / b), INFINITE if a == 0 else high(1 / a)
-            )
+            a, b = (self**-p).ends  # a quotient by 0 is no number, whose ends are infinite
+            return EVERYTHING if a < 0 < b else Interval(low(1 / b), high(1 / a))
         if p == 1:
             return self
         whole, odd = p.q == 1, p.p % 2 == 1
@@ -138,6 +134,10 @@ class Interval:
         return below(self.low), 0.0 - below(-self.high)
 
     @property
+    def roundest(self) -> float:
+        return self.round_numbers[0]
+
+    @property
     def round_numbers(self) -> list[float]:
         """The floats inside, the roundest first; if there are none, the one in the middle."""
         m = float(self.middle)
@@ -167,6 +167,11 @@ class Box(tuple[Interval, ...]):
         """Replace a side of a box."""
         return Box((*self[:k], side, *self[k + 1 :]))
 
+    def halves(self, k: int) -> list[Box]:
+        """Cut a box in two across a side."""
+        (a, b), m = self[k].ends, self[k].middle
+        return [self.with_side(k, half) for half in (Interval(a, m), Interval(m, b))]
+
     @property
     def middle(self) -> Box:
         return Box.at(x.middle for x in self)
@@ -174,7 +179,7 @@ class Box(tuple[Interval, ...]):
     @property
     def roundest(self) -> Box:
         """The point of the roundest numbers inside."""
-        return Box.at(x.round_numbers[0] for x in self)
+        return Box.at(x.roundest for x in self)
 
     @property
     def corners(self) -> list[Box]:
@@ -184,23 +189,6 @@ class Box(tuple[Interval, ...]):
     @property
     def floats(self) -> list[tuple[float, float]]:
         return [x.floats for x in self]
-
-
-class Sides:
-    """The sides of a box that matter to a cell: those of its variables that are not points."""
-
-    def __init__(self, box: Box, leaves: Iterable[int]) -> None:
-        self.whole = {k: box[k].width for k in sorted(leaves) if not box[k].is_point}
-
-    def is_below(self, box: Box, share: float) -> bool:
-        """Tell whether all sides are so small, as shares of those of the whole box."""
-        return all(box[k].width <= side * share for k, side in self.whole.items())
-
-    def halves(self, box: Box) -> list[Box]:
-        """Cut a box in two, across its widest side."""
-        k = max(self.whole, key=lambda k: float((box[k].width / self.whole[k]).mid()))
-        (a, b), m = box[k].ends, box[k].middle
-        return [box.with_side(k, half) for half in (Interval(a, m), Interval(m, b))]
 
 
 # -- Functions, by the names of sympy's classes in small letters
@@ -218,32 +206,28 @@ class Found(NamedTuple):
     kind: str | None = None
 
 
-Turn = tuple[arb, arb]  # where a function turns, and its value there
+def _by_pieces(function: Real, x: Interval, *turns: tuple[arb, arb]) -> Found:
+    """Return the range of a function that is monotone over its domain except where it turns.
 
-
-def _between_turns(function: Callable[[arb], arb], x: Interval, *turns: Turn) -> Interval:
-    """Return the range of a function that is monotone except at some places."""
-    inside = [value for place, value in turns if not (place < x.low or place > x.high)]
-    return Interval.around(*map(function, x.ends), *inside)
-
-
-def _by_pieces(function: Real, x: Interval, *turns: Turn) -> Found:
-    """Return the range of a function that is monotone over its domain except at some places.
-
-    It has a pole where it is infinite at an end of its domain.
+    ``turns``: these places, with the values there. It has a pole where it is infinite at an end of
+    its domain.
     """
     inside = Interval(max(x.low, arb(function.low)), min(x.high, arb(function.high)))
     if inside.low > inside.high:
         return Found(None, DOMAIN)
-    at_pole = any(end.is_finite() and not function(end).is_finite() for end in inside.ends)
+    ends = [function(end) for end in inside.ends]
+    at_pole = any(
+        p.is_finite() and not y.is_finite() for p, y in zip(inside.ends, ends, strict=True)
+    )
     if at_pole and inside.is_point:
         return Found(None, DOMAIN)
-    kind = DOMAIN if inside != x else POLE if at_pole else None
-    return Found(_between_turns(function.__call__, inside, *turns), kind)
+    ends += [y for place, y in turns if not (place < inside.low or place > inside.high)]
+    return Found(Interval.around(*ends), DOMAIN if inside != x else POLE if at_pole else None)
 
 
 with precise():
     _INVERSE_E = (-ONE).exp()
+    _X_LOG_X = Real("x_log_x", lambda x: x if x == 0 else x * x.log(), ZERO)
     # Where gamma is least beyond 0, and its value there: FLINT's ball of wide ones around this
     # point does not hold all values (3.6).
     _LEAST_GAMMA = (
@@ -252,26 +236,12 @@ with precise():
     )
 
 
-def x_log_x(x: Interval) -> Interval:
-    """x*log(abs(x)), 0 at 0."""
-    turns = (_INVERSE_E, -_INVERSE_E), (-_INVERSE_E, _INVERSE_E)
-    return _between_turns(lambda end: ZERO if end == 0 else end * abs(end).log(), x, *turns)
-
-
-def _gamma(x: Interval) -> Found:
+def _gamma(name: str, of: Callable[[arb], arb], x: Interval) -> Found:
+    """Return gamma, or the logarithm of its size."""
     if x.high > 0 <= x.low:
-        return _by_pieces(REAL["gamma"], x, _LEAST_GAMMA)
-    at_pole = not x.is_finite or x.ball.contains_integer()
-    return Found(EVERYTHING, POLE if at_pole else None)
-
-
-def _loggamma(x: Interval) -> Found:
-    """Return the logarithm of the absolute value of gamma."""
-    found = _gamma(x)
-    sizes = found.interval
-    if sizes is None or 0 in sizes:
-        return found._replace(interval=EVERYTHING)
-    return found._replace(interval=Interval.around(*(REAL["log"](abs(x)) for x in sizes.ends)))
+        place, least = _LEAST_GAMMA
+        return _by_pieces(REAL[name], x, (place, of(least)))
+    return Found(Interval.around(of(x.ball.gamma())), POLE if x.ball.contains_integer() else None)
 
 
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
@@ -313,11 +283,17 @@ def _floor(x: Interval) -> Found:
     return Found(found, None if found.is_point else JUMP)
 
 
-_MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
+_NAMES = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
+MONOTONE = _NAMES.split()  # analytic between the ends of their domains
+ENTIRE = {name for name in MONOTONE if REAL[name].low == -REAL[name].high == -math.inf}
+ENTIRE |= {"sin", "cos", "cosh", "pi", "e", "euler"}
 _SHAPES: dict[str, Callable[..., Found]] = {
-    **{name: partial(_by_pieces, REAL[name]) for name in _MONOTONE.split()},
+    **{name: partial(_by_pieces, REAL[name]) for name in MONOTONE},
     "cosh": lambda x: _by_pieces(REAL["cosh"], x, (ZERO, ONE)),
-    "gamma": _gamma, "loggamma": _loggamma,
+    "x_log_x": lambda x: _by_pieces(_X_LOG_X, x, (_INVERSE_E, -_INVERSE_E)),
+    "sign": lambda x: Found(Interval(x.low.sgn(), x.high.sgn())),
+    "gamma": partial(_gamma, "gamma", arb.__pos__),
+    "loggamma": partial(_gamma, "loggamma", lambda y: abs(y).log()),
     "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
     "pow": _powers, "atan2": _angle, "floor": _floor,
     "nan": lambda: Found(None, DOMAIN), "inf": lambda: Found(None, POLE), "-inf": lambda: Found(None, POLE),

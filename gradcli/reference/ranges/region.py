@@ -255,7 +255,10 @@ class Cells(Algebra):
         signs = signs if scale > 0 else frozenset(-s for s in signs)
         # On a face any sign is possible, which says nothing about derivatives.
         on_face = any(self.whole.box[k].is_point for k in off.leaves)
-        possible = self._signs.get(off) or (ANY if on_face else self.whole.signs(off))
+        possible = self._signs.get(off, ANY)
+        if not on_face:
+            fits = (s for s in possible if self.whole.narrow(off, frozenset((s,))))
+            possible = frozenset(fits)
         sides = possible & signs, possible - signs
         if not all(sides):
             return bool(sides[0])

@@ -14,9 +14,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import isfinite, prod
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -28,12 +28,11 @@ from gradcli.reference.deadline import still_in_time
 from gradcli.reference.fields.element import Element, Generator, fraction
 from gradcli.reference.fields.functions import Functions, decide_in_field
 from gradcli.reference.ranges.cells import BROKEN, GAPS, Call, Cell, Evaluation, Named, Product, Sum
-from gradcli.reference.ranges.intervals import EVERYTHING, KINDS, Box, Interval, Sides, precise
+from gradcli.reference.ranges.intervals import EVERYTHING, KINDS, Box, Interval, precise
 from gradcli.reference.ranges.region import Ends, Region
 
-_CLOSE = 2.0**-52  # relative to the sides of a box
-_FINEST = 2.0**-60  # relative to the sides of the box: no box is halved further
-_HOPELESS = 2.0**-40  # the same where the bound is infinite
+_HALVINGS = 60  # of each side of a box
+_HOPELESS = 40  # the same where the bound is infinite
 _POLISH, _POLISHED = 150, 2.0**-58  # boxes for ends that are those of the true range
 _PATIENCE = 1_000  # most boxes that are halved without improving the bound
 _ATTAINED = 1e-9  # relative: a bound this close to a value counts as attained
@@ -45,6 +44,7 @@ _WORK = 240_000  # most cells that are evaluated for one range
 class Node:
     """A box of the tree: what a cell may be there, the kinds of events, and its halves if cut."""
 
+    depth: int
     box: Box
     interval: Interval | None
     kinds: set[str]
@@ -58,29 +58,28 @@ def value_at(cell: Cell, point: Box) -> Interval | None:
 
 
 class Side(NamedTuple):
-    """One end of a range.
+    """One end of a range: a float that no value exceeds.
 
-    It is a float that no value exceeds, if there is a value. It also says whether it is as close to
-    the true end as was asked for, where it is attained (to many digits, if that was found), and
-    where the furthest value may be.
+    It also says whether it is as close to the true end as was asked for, where it is attained (to
+    many digits, if that was found), and where the furthest value may be.
     """
 
-    end: float | None
-    tight: bool = True
-    point: list[float] | None = None
-    box: Sequence[Ends] = ()
+    end: float
+    tight: bool
+    point: list[float] | None
+    box: Sequence[Ends]
 
 
 class Search:
-    """The range of one cell; with slopes, unless no end has to be tight (``natural``)."""
+    """The range of one cell."""
 
-    def __init__(self, cell: Cell, box: Box, natural: bool = False) -> None:
+    def __init__(self, cell: Cell, box: Box) -> None:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
         self.slopes: dict[int, Cell] = {}
         with suppress(Unsupported):
-            moving = () if natural else sorted(cell.leaves)
-            self.slopes = {k: self.cells.slope(cell, self.cells.leaf(k)) for k in moving}
-        self.sides = Sides(box, cell.leaves)
+            leaves = sorted(cell.leaves)
+            self.slopes = {k: self.cells.slope(cell, self.cells.leaf(k)) for k in leaves}
+        self.moving = [k for k in sorted(cell.leaves) if not box[k].is_point]
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self.look(box)
         for corner in box.corners:
@@ -106,28 +105,32 @@ class Search:
             still_in_time()
             yield -sign * heap[0][0], heap[0][2]
             node = heapq.heappop(heap)[2]
-            outer = node.interval or EVERYTHING
-            node.halves = node.halves or [self.look(x, outer) for x in self.sides.halves(node.box)]
+            if node.halves is None:
+                side = self.moving[node.depth % len(self.moving)]
+                node.halves = [self.look(half, node) for half in node.box.halves(side)]
             new = node.halves
 
-    def is_spent(self, work: int, node: Node, finest: float) -> bool:
+    def is_spent(self, work: int, node: Node, halvings: int = _HALVINGS) -> bool:
         """Tell whether no box is to be halved any more."""
-        return self.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
+        is_finest = node.depth >= halvings * len(self.moving)
+        return is_finest or self.cells.work - self.begun > work
 
-    def side(self, sign: int, width: float, work: int = _WORK) -> Side:
+    def side(self, sign: int, width: float, work: int = _WORK) -> Side | None:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
-        polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
+        polishing, most = 0, _POLISH // max(1, len(self.moving)) ** 2
         stuck, before = 0, None
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
             tight = self._is_tight(bound, sign, width / 2, 1e-12)
             polishing += tight
-            finest = _FINEST if bound.is_finite() else _HOPELESS
             done = polishing > most or self._is_tight(bound, sign, _POLISHED, 1e-3)
-            if done or stuck > _PATIENCE or self.is_spent(work, node, finest):
+            halvings = _HALVINGS if bound.is_finite() else _HOPELESS
+            if done or stuck > _PATIENCE or self.is_spent(work, node, halvings):
+                point = self._attained(bound, sign, node.box)  # a value may show that it is tight
+                tight = self._is_tight(bound, sign, width / 2, 1e-12)
                 end = Interval(bound, bound).floats[sign > 0]
-                return Side(end, tight, self._attained(bound, sign, node.box), node.box.floats)
-        return Side(None)
+                return Side(end, tight, point, node.box.floats)
+        return None
 
     def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
         """Return the point of a bound, to many digits: one looked at, or the roundest in its box."""
@@ -155,13 +158,14 @@ class Search:
                     self.best[sign] = end, point
         return value
 
-    def look(self, box: Box, outer: Interval = EVERYTHING) -> Node:
-        """Return a box with the range over it, as tight as one look gives it, within an outer one."""
+    def look(self, box: Box, parent: Node | None = None) -> Node:
+        """Return a box with the range over it, as tight as one look gives it, within its parent's."""
+        depth, outer = (parent.depth + 1, parent.interval) if parent else (0, None)
         here = Evaluation(self.cells, box)
         value = here.value(self.cell)
         x, kinds, middle = value.interval, value.kinds, box.middle
         if x is None:
-            return Node(box, None, kinds)
+            return Node(depth, box, None, kinds)
         inside = self._attain(middle)
         if self.slopes and not kinds & BROKEN:
             moving = [k for k in self.slopes if not box[k].is_point]
@@ -169,8 +173,9 @@ class Search:
             x &= self._monotone(box, slopes)
             if inside is not None:
                 x &= sum((slope * (box[k] - middle[k]) for k, slope in slopes.items()), inside)
-        nowhere = kinds & GAPS and not x.overlaps(outer)
-        return Node(box, None if nowhere else x & outer, kinds)
+        if outer is not None:
+            x = None if kinds & GAPS and not x.overlaps(outer) else x & outer
+        return Node(depth, box, x, kinds)
 
     def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
         """Return where the cell rises or falls with a variable, its ends are on the faces."""
@@ -193,7 +198,6 @@ class Search:
 # with it: boxes around its poles, kinks and jumps, and those where it is not defined.
 
 
-_FINEST_PLACE = 2.0**-46  # relative to the sides of the box
 _POINT = 2.0**-144  # relative to them: a round number this close is taken for the place
 _MOST_BOXES = 64  # most boxes that are halved again; more of them mean places along a line
 _MOST_WORK = 60_000  # for cells of the same variables that one operation was made of
@@ -211,13 +215,22 @@ class Place(NamedTuple):
 
 
 @dataclass(eq=False)
-class Found:
+class Ranges:
     """The range of a function, if it is defined somewhere, and those of its derivatives."""
 
     value: Range | None
     grad: list[Range | None]
     places: list[Place]
-    norms: dict[str, float | None] = field(default_factory=dict)
+
+    @property
+    def norms(self) -> dict[str, float | None]:
+        """Bounds of the norms of the gradient, by those of its entries together."""
+        with precise():
+            sizes = [max(abs(arb(side.end)) for side in part) for part in self.grad if part]
+            root = sum((size**2 for size in sizes), arb(0)).sqrt()
+            norms = {"1": sum(sizes, arb(0)), "2": root, "inf": max(sizes, default=arb(0))}
+            ends = {name: Interval.around(x).floats[1] for name, x in norms.items()}
+        return {name: end if isfinite(end) else None for name, end in ends.items()}
 
 
 class Function(Region):
@@ -229,26 +242,19 @@ class Function(Region):
         super().__init__(variables, values, precision)
         self.root, self.cell = root, self.number(root)
 
-    def ranges(self, width: float, norms: bool) -> Found:
+    def ranges(self, width: float) -> Ranges:
         """All that is asked for. Raises Unsupported where derivatives are not known."""
         with precise():
-            found = Found(self._range(self.cell, width), [], self.find_places())
+            found = Ranges(self._range(self.cell, width), [], self.find_places())
             for k in range(len(self.box)) if found.value else ():
-                slope = self.slope(self.cell, k)  # only where the function has a value
-                slope = self.cells.sum([(1, slope), (0, self.cell)])
-                found.grad.append(self._range(slope, width))
-            if norms:
-                sizes = [max(abs(arb(side.end)) for side in part) for part in found.grad if part]
-                root = sum((size**2 for size in sizes), arb(0)).sqrt()
-                lengths = {"1": sum(sizes, arb(0)), "2": root, "inf": max(sizes, default=arb(0))}
-                for name, x in lengths.items():
-                    found.norms[name] = Interval.around(x).floats[1] if x.is_finite() else None
+                parts = (1, self.slope(self.cell, k)), (0, self.cell)  # where it has a value
+                found.grad.append(self._range(self.cells.sum(parts), width))
         return found
 
     def _range(self, cell: Cell, width: float) -> Range | None:
         search = Search(cell, self.box)
-        ends = search.side(-1, width, _WORK // 2), search.side(1, width)
-        return None if any(side.end is None for side in ends) else ends
+        low, high = search.side(-1, width, _WORK // 2), search.side(1, width)
+        return (low, high) if low and high else None
 
     def find_places(self) -> list[Place]:
         """Return what is the matter with the function, and where, as finely as is cheap."""
@@ -267,22 +273,24 @@ class Function(Region):
         """Yield places of cells of some variables: boxes are halved across these only."""
         found: dict[str, list[Box]] = {}
         begun, first = self.cells.work, min(cells, key=attrgetter("serial"))
-        active, sides = [self.box], Sides(self.box, first.leaves)
-        while active:
-            fine = len(active) > _MOST_BOXES or self.cells.work - begun > work
+        active = [self.box]
+        moving = [k for k in sorted(first.leaves) if not self.box[k].is_point]
+        for depth in range(_HALVINGS * len(moving) + 1):
+            is_spent = len(active) > _MOST_BOXES or self.cells.work - begun > work
+            is_last = is_spent or depth == _HALVINGS * len(moving)
             halves: list[Box] = []
             for part in active:
                 kinds, nowhere = self._kinds(cells, part)
-                if nowhere or fine or sides.is_below(part, _FINEST_PLACE):
+                if nowhere or is_last:
                     for key in kinds:
                         found.setdefault(key, []).append(part)
                 elif kinds:
-                    halves += sides.halves(part)
+                    halves += part.halves(moving[depth % len(moving)])
             active = halves
         for kind, boxes in found.items():
             for hull in _join_boxes(boxes):
                 box = hull
-                for k in sides.whole:
+                for k in moving:
                     box = box.with_side(k, self._sharp_side(box, k, cells))
                 yield Place(kind, first, box)
 
@@ -295,7 +303,7 @@ class Function(Region):
     def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
         """Return a side that ends at the roundest numbers beyond which nothing is the matter."""
         a, b = box[k].ends
-        room, near = (self.box[k].width * share for share in (_FINEST_PLACE * 4, _POINT))
+        room, near = (self.box[k].width * share for share in (2.0 ** (2 - _HALVINGS), _POINT))
 
         def is_clear(first: arb, last: arb) -> bool:
             part = box.with_side(k, Interval.around(first, last))
@@ -325,8 +333,6 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
 
 
 _WORK_OF_PROOF = 100_000  # most cells that are evaluated for one relation
-_WORK_FOR_PARTS = 60_000  # for the parts of a box in which algebra proves an equality
-_SMALL_PART = 2.0**-30  # smallest such part, relative to the sides of the box
 
 Point = list[float]
 
@@ -358,31 +364,26 @@ class Proof:
             off = self.region.cells.of(left) - self.region.cells.of(right)
             if symbol == "==" and not within:
                 defined = self.region.cells.sum([(0, off), (-1, abs(self._reduce(off)))])
-                return self._positive(defined, defined=True, work=_WORK_FOR_PARTS)
+                return self._positive(defined, defined=True)
             size = abs(off) if symbol in ("==", "!=") else off
             if symbol == "!=":
                 return self._positive(size - within, strictly=True)
             room = within - size if symbol in ("<", "<=", "==") else size + within
             return self._positive(room, strictly=len(symbol) == 1)
 
-    def _positive(
-        self, cell: Cell, strictly: bool = False, defined: bool = False, work: int = _WORK_OF_PROOF
-    ) -> Outcome:
+    def _positive(self, cell: Cell, strictly: bool = False, defined: bool = False) -> Outcome:
         """Prove that a cell is positive, or not negative, box by box.
 
         The box in which it may be least comes first. Points at which it is not positive refute it:
         the middles of boxes, the corners of the whole box, and a round number of the last one.
         ``defined``: a point without a value leaves it open, and refutes nothing.
         """
-        search = Search(cell, self.region.box, natural=defined)
-        points = [self.region.box.middle, *self.region.box.corners]
+        search, points = Search(cell, self.region.box), self.region.box.corners
         for bottom, node in search.worst(-1, whole=True):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
-            spent = search.is_spent(work, node, _SMALL_PART if defined else _CLOSE)
-            if spent:
-                points.append(node.box.roundest)
-            for point in points or [node.box.middle]:
+            spent = search.is_spent(_WORK_OF_PROOF, node)
+            for point in [node.box.middle, *points, *[node.box.roundest] * spent]:
                 x, at = value_at(cell, point), [float(side.middle) for side in point]
                 refuted = not (defined or self.kinks)
                 if x is not None:

@@ -550,7 +550,3 @@ class Tensor(CatalogueMethods):
 
     if TYPE_CHECKING:  # attached by a higher layer
         interpret: Any
-
-
-def _restore(array: np.ndarray, requires_grad: bool) -> Tensor:
-    return Tensor(array, requires_grad)
