@@ -44,11 +44,14 @@ def is_number(text: str) -> bool:
 def read_float(text: str | float) -> float:
     """Return the float that Python reads in a text; a number as it is.
 
-    Raises ValueError, and OverflowError where digits stand for more than a float.
+    Raises ValueError, and OverflowError where digits stand for more than a float, or for a number
+    that would become 0.
     """
-    found = float(text)
-    if isinf(found) and "n" not in str(text).lower():
+    found, digits = float(text), str(text).lower().partition("e")[0]
+    if isinf(found) and "n" not in digits:
         raise OverflowError(f"{text} is too large for a float")
+    if found == 0 and digits.strip(" +-0_."):
+        raise OverflowError(f"{text} is too small for a float")
     return found
 
 

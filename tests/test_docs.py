@@ -71,9 +71,10 @@ def words_of(command: str) -> list[str] | None:
 
 
 def digits_apart(text: str) -> str:
-    """Output with the digit counts of verdicts and the widths of enclosures left open, which differ
-    between platforms, and with times.
+    """Output with the digit counts of verdicts, the widths of enclosures and the last digits of
+    long numbers left open, which differ between processors, and with times.
     """
+    text = re.sub(r"\d+\.\d{14,}", lambda number: f"{float(number[0]):.14g}", text)
     counted = re.sub(r"within 1e-\d+", "within #", re.sub(r"to \d+ digits", "to # digits", text))
     return re.sub(r" in \d+\.\d\d s$", " in # s", counted, flags=re.MULTILINE)
 

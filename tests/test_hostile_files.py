@@ -116,6 +116,8 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "-1e309 is too large for a float"]),
     "a table beyond all floats": (".csv", b"a,b\ninf,1e309\n", "", ["'d.csv', line 2, column 2: "
     "1e309 is too large for a float"]),
+    "a table below all floats": (".csv", b"a,b\n0e-400,1e-400\n", "", ["'d.csv', line 2, column 2: "
+    "1e-400 is too small for a float"]),
     "JSON with a name twice": (".json", b'{"x": 1, "x": 2}', ":x", ["cannot read 'd.json': 'x' "
     "occurs twice"]),
     "JSON of rows that differ": (".json", b"[[1, 2], [3]]", "", ["'d.json' is not a number or a "

@@ -157,6 +157,7 @@ LARGE = [
     10**400,
     -(10**400),
     Decimal("1e400"),
+    Decimal("1e-400"),
     Fraction(10**400),
     mpmath.mpf("1e400"),
     sympy.Integer(10) ** 400,

@@ -290,6 +290,7 @@ LEVELS = {
     "AVX-512 by another name": (["AVX2", "FMA3", "AVX512F", "AVX512_SKX"], 4),
     "AVX2 by its names": (["AVX", "FMA3", "AVX2"], 3),
     "not all of it": (["AVX", "AVX2"], 2),
+    "AVX-512 where AVX2 is switched off": (["X86_V4"], 2),
 }
 
 

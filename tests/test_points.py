@@ -55,7 +55,8 @@ def at(point: Point) -> dict[str, Any]:
 def assert_same(found: Any, wanted: Any, point: Point, tolerance: float = 2e-15) -> None:
     wanted = made(wanted)
     found = np.zeros(wanted.shape) if found is None else np.asarray(found, float)
-    np.testing.assert_allclose(found, wanted, rtol=point.get("rtol", tolerance), strict=True)
+    rtol, atol = point.get("rtol", tolerance), point.get("atol", 0)
+    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol, strict=True)
 
 
 def summed(point: Point) -> str:

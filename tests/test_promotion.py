@@ -117,3 +117,10 @@ def test_a_target_of_another_shape_is_warned_of(name: str) -> None:
     loss = getattr(torch.nn.functional, name)
     with pytest.warns(UserWarning, match=r"Using a target size \(torch.Size\(\[3\]\)\) that is"):
         loss(torch.ones(3, 1), torch.ones(3))
+
+
+@pytest.mark.parametrize("axes", [(2,), ()])
+def test_an_array_beside_a_tensor_counts_as_a_tensor_of_it(axes):
+    x, array = torch.ones(2), np.ones(axes)
+    wanted = (x * torch.from_numpy(array)).dtype
+    assert [y.dtype for y in (x * array, array * x, x - array, array - x)] == [wanted] * 4

@@ -646,7 +646,7 @@ def branches(
         columns = [np.array(column) for column in zip(*results, strict=True)]
         rooms = [np.max(column, axis=0) for column in zip(*bounds, strict=True)]
         return Branches(DECIDES.format(_words(unsure[0])), columns, rooms)
-    except GradcliError:
+    except (GradcliError, IndexError):  # a count that was turned leads outside of its array
         return None
     finally:
         graph.forget_since(mark)

@@ -96,8 +96,8 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
         array = np.array(entries if kinds <= _NUMBERS else [*map(read_float, entries)])
         if array.dtype.kind == "O":  # whole numbers beyond 64 bits
             array = array.astype(float)
-    except OverflowError:
-        raise InputError(f"{what} holds a number that is too large for a float") from None
+    except OverflowError as error:
+        raise InputError(f"{what}: {error}") from None
     except ValueError:
         raise _irregular(what) from None
     return array.reshape(laid_out.shape)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, definition_order
 from gradcli.language import calls, constructors
 from gradcli.language.constructors import (
     arange,
@@ -278,10 +278,10 @@ def divergence(builder: Builder, p: Any, q: Any) -> Any:
 def gradients(builder: Builder, outputs: Expr, inputs: Any, grad_outputs: Any = None) -> Any:
     """``torch.autograd.grad(y, [x, z])``: a tuple of derivatives."""
     seed = None if grad_outputs is None else builder.value(grad_outputs)
-    return tuple(
-        calls.differentiate("grad", outputs, builder.value(x), seed)
-        for x in (inputs if isinstance(inputs, (tuple, list)) else [inputs])
-    )
+    names = [*map(builder.value, inputs if isinstance(inputs, (tuple, list)) else [inputs])]
+    if not {*names} <= {*definition_order(outputs)}:
+        raise ArgumentError("one of the inputs is not used in the graph", help="leave it out")
+    return tuple(calls.differentiate("grad", outputs, x, seed) for x in names)
 
 
 def _draw(name: str) -> Callable[..., Any]:
@@ -312,7 +312,7 @@ _TABLES = {
     TORCH: routines({
         **OF_PYTORCH,
         "finfo": ("dtype|type", _limits(TORCH)),
-        "grad": ("outputs, inputs, grad_outputs, -retain_graph, -create_graph, -only_inputs", gradients),
+        "grad": ("outputs, inputs, grad_outputs, -retain_graph, -create_graph, -only_inputs, -allow_unused", gradients),
         "device": ("name|type, -index", lambda builder, name: name),
         "kl_divergence": ("p, q", divergence),
         "normal": ("a|mean, b|std, size", _draw("torch_randn")),

@@ -630,7 +630,8 @@ class _Parser:
             whole = digits.replace("_", "").isdigit() and len(digits) < _LONGEST_NUMBER
             return fraction + (int(digits) if whole else read_float(digits))
         except OverflowError as error:
-            self.fail(str(error), token.span, "write inf for infinity")
+            help = "write 0" if "small" in str(error) else "write inf for infinity"
+            self.fail(str(error), token.span, help)
         except ValueError:
             self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
 

@@ -19,7 +19,7 @@ from gradcli.errors import GradcliError
 from gradcli.ops.operands import Opened
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.deadline import in_time, still_in_time
+from gradcli.reference.deadline import Undecided, in_time, still_in_time
 
 
 class Unsupported(Exception):
@@ -31,6 +31,7 @@ NO_VALUE = (GradcliError, Unsupported, ValueError, ArithmeticError)
 # Binary exponents beyond which a number counts as infinite (or as zero): far outside the floats'
 # range, and cheap to compute with.
 _LARGEST = 1 << 18
+_HUGE = 1e20  # entries beyond make iterations long
 _GUARD = 15  # digits that rounding may cost an iteration
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
@@ -242,6 +243,8 @@ def matrices_of(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tuple[np.n
     function = {"eigensystem": "eigsy", "exponential": "expm"}.get(name)
     if function is None:
         return None
+    if function == "expm" and not all(abs(x) < _HUGE for x in arrays[0].flat):
+        raise Undecided(f"a matrix exponential of entries that are not all below {_HUGE:g}")
     with m.extradps(_GUARD):
         results = getattr(m, function)(m.matrix(arrays[0].tolist()))
     if name == "exponential":

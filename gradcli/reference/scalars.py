@@ -412,10 +412,12 @@ class Tracing(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
         arguments = tuple(map(_unmoving, given))
         values = [plain(a) for a in arguments]
-        # the larger of x and x has no kink
         alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"
-        for kink in () if alike else op.kinks or ((SWITCH,) if op.algebra == "comparison" else ()):
-            if all(v is None or v == v for v in values) and kink.where(*values, **static):
+        for kink in op.kinks or ((SWITCH,) if op.algebra == "comparison" else ()):
+            # The larger of x and x has no kink: it would be one everywhere.
+            somewhere = not (alike and kink.where(1, 1, **static))
+            known = somewhere and all(v is None or v == v for v in values)
+            if known and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in given):
             return number(self.m, op, static, *values)

@@ -403,7 +403,7 @@ def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
         return padded
     kept = np.zeros(shape, bool)
     kept[tuple(slice(*part) for part in inside)] = True
-    return padded + where(kept, 0, fill)
+    return where(kept, padded, fill)
 
 
 @function(numpy="x|array, pad_width, mode, constant_values, -reflect_type, -stat_length, "

@@ -36,7 +36,7 @@ from gradcli.texts import suggestion
 # A parameter for which no value is listed may only be None, which means that it is left out.
 _TABLE = """
     how memory is laid out, shared, or where it is
-        copy subok implicit sparse_grad pin_memory requires_grad force non_blocking retain_graph create_graph: flag
+        copy subok implicit sparse_grad pin_memory requires_grad force non_blocking retain_graph create_graph allow_unused: flag
         overwrite_a overwrite_b overwrite_input check_finite: flag
         memory_format layout: anything
         device: 'cpu'

@@ -127,12 +127,12 @@ def _floats(array: np.ndarray, what: str) -> np.ndarray:
             if isinstance(entry, _LOST):
                 raise TypeError
             number = float(entry)
-            if math.isinf(number) and entry != number:
+            if (number == 0 or math.isinf(number)) and entry != number:
                 raise OverflowError
             found.append(number)
         except (TypeError, ValueError, OverflowError, RuntimeError) as error:
             reason = (
-                "is too large for a float"
+                "is too large for a float, or too small"
                 if isinstance(error, OverflowError)
                 else "is no real number"
             )

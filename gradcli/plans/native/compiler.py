@@ -75,13 +75,9 @@ def _processor(given: Sequence[str]) -> tuple[str, ...]:
         return ()
     features = (np.show_config(mode="dicts") or {}).get("SIMD Extensions", {})
     has = {*features.get("baseline", ()), *features.get("found", ())}
-    level = (
-        4
-        if has & {"X86_V4", "AVX512_SKX"}
-        else 3
-        if "X86_V3" in has or has >= {"AVX2", "FMA3"}
-        else 2
-    )
+    level = 2
+    if "X86_V3" in has or has >= {"AVX2", "FMA3"}:
+        level = 4 if has & {"X86_V4", "AVX512_SKX"} else 3
     return f"-march=x86-64-v{level}", "-mtune=native"
 
 

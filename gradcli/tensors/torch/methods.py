@@ -130,6 +130,8 @@ def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def operator(self: Tensor, other: Any) -> Any:
         if not isinstance(other, taken):
             return NotImplemented
+        if isinstance(other, np.ndarray):  # its dtype counts, as that of a tensor
+            other = as_tensor(other)
         return apply(op, (other, self) if reflected else (self, other), _NO_STATIC)
 
     return operator
