@@ -195,7 +195,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(unsafe_hash=True)
 class Source:
     """A piece of program text and where it came from (``first_line`` counts from 1)."""
 
@@ -203,12 +203,6 @@ class Source:
     name: str | None = None
     first_line: int = 1
     latex: ClassVar[bool] = False  # whether its tokens are read from LaTeX
-
-    def __init__(self, text: str, name: str | None = None, first_line: int = 1) -> None:
-        # There is one for each line of a program: this is twice as fast as the constructor of a
-        # frozen dataclass.
-        own = self.__dict__
-        own["text"], own["name"], own["first_line"] = text, name, first_line
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (from 1, in characters) of an offset."""

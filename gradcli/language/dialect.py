@@ -136,10 +136,12 @@ class Dialect:
         """Take note of a new logical line; ``bound`` are the names that have values."""
         if self._complete:
             return
-        known = len(self.evidence_read.prefixes)
+        prefixes = self.evidence_read.prefixes
+        known = len(prefixes)
         self._add(source, bound)
-        new = [*self.evidence_read.prefixes][known:]
-        for dialect, guess in product(new, self._guesses.values()):
+        if len(prefixes) == known:
+            return
+        for dialect, guess in product([*prefixes][known:], self._guesses.values()):
             if differs(guess.call, frozenset((guess.dialect, dialect))):
                 self.conflict = (
                     f"this line is {_SHOWN[dialect]}'s, but {_spelling(guess.call)} on line "

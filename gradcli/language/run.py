@@ -42,7 +42,16 @@ from gradcli.language.statements import (
     tokens_of,
     without_bad_help,
 )
-from gradcli.language.tokens import SYMBOL, Ahead, has_sign, logical_lines, refuse_measured, sign_in
+from gradcli.language.tokens import (
+    PYTHON_WORDS,
+    RESERVED,
+    SYMBOL,
+    Ahead,
+    has_sign,
+    logical_lines,
+    refuse_measured,
+    sign_in,
+)
 from gradcli.language.tree import (
     Asked,
     Assertion,
@@ -363,6 +372,22 @@ def statements(
 
 
 _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
+# A line that binds a name to a number and does nothing else: its numbers are finite, and its whole ones
+# are exact.
+_TO_NUMBER = re.compile(
+    r"(?a)[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(-?\d{1,15})|(-?(?:\d{1,15}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d\d?)?))[ \t]*\r?\n?\Z"
+)
+
+
+class BoundNumber(Binding):
+    """Binding of a name to a number, whose text is parsed when somebody asks for more."""
+
+    def __init__(self, source: Source, name: str) -> None:
+        self.__dict__.update(source=source, name=name)
+
+    def __getattr__(self, part: str) -> Any:
+        (statement,) = parse_statements(self.source, len(self.source.text))
+        return getattr(statement, part)
 
 
 class Sides(NamedTuple):
@@ -440,6 +465,32 @@ class Program:
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
         self.scope.dialect.to_come = lambda: sources(lines, None, self.scope.limits)
+
+    def bind_number(self, source: Source) -> bool:
+        """Bind a name to a number, if a line does this and nothing else.
+
+        It is bound as `execute` does it, which alone has words for what is refused.
+        """
+        scope, found = self.scope, _TO_NUMBER.match(source.text)
+        if (
+            found is None
+            or (name := found[1]) in scope.outside
+            or name in RESERVED
+            or name in PYTHON_WORDS
+            or type(source) is not Source
+            or len(source.text) > scope.limits.length
+            or scope.dialect.conflict is not None
+            or scope.graph.room < 3  # the most nodes of such a line
+        ):
+            return False
+        scope.forget_since(self._kept)
+        value = int(found[2]) if found[2] else float(found[3])
+        scope.graph.constant(abs(value))
+        scope.graph.constant(value)
+        scope.imported.pop(name, None)
+        scope.bindings[scope.bind_value(name, value)] = BoundNumber(source, name)
+        self._kept = scope.mark()
+        return True
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate.

@@ -201,9 +201,12 @@ class Scope:
         # What was made from the free name gets the value, too.
         free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None
         leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
-        # What is too large for float32 becomes infinite, and is reported where it is used.
-        with np.errstate(all="ignore"):
-            self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
+        held, dtype = raw, numpy_dtype(kind, self.precision)
+        if raw.dtype != dtype:
+            # What is too large for float32 becomes infinite, and is reported where it is used.
+            with np.errstate(all="ignore"):
+                held = raw.astype(dtype)
+        self.values[leaf] = held[()]
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
         if const:

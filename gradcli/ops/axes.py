@@ -165,7 +165,7 @@ def broadcast(x: Any, shape: Shape) -> Any:
 def repeated_axes(whole: Shape, shape: Shape) -> tuple[int, ...]:
     """Return the axes along which an array of a shape is repeated when it is broadcast."""
     lead = len(whole) - len(shape)
-    return (*range(lead), *(lead + i for i, n in enumerate(shape) if n != whole[lead + i]))
+    return (*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 != whole[lead + i]))
 
 
 def sum_to_shape(part: Any, shape: Shape) -> Any:

@@ -17,7 +17,7 @@ from gradcli.language.reading import names_bound_by, words_of
 from gradcli.language.run import Lowered, Program, ProgramText, statements
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements, without_bad_help
-from gradcli.language.tree import Asked, Assertion, Binding, Statement
+from gradcli.language.tree import Asked, Assertion, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.options import Options
 from gradcli.query.bindings import value_of
@@ -131,11 +131,14 @@ class UsedNames:
     def add(self, scope: Scope) -> None:
         """Add the names of a program that has ended."""
         self.mentioned |= scope.mentioned
-        self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
+        self.had.update(scope.names, scope.leaves, scope.failed)
         for binding in scope.bindings.values():
-            # Part of an unpacking, bound with the others whether it is wanted or not.
-            shared = isinstance(binding, Binding) and binding.part is not None
-            if binding.name not in self.bound and not shared:
+            # Not a part of an unpacking, bound with the others whether it is wanted or not.
+            if (
+                binding.name not in self.mentioned
+                and binding.name not in self.bound
+                and getattr(binding, "part", None) is None
+            ):
                 line, _ = binding.place
                 file = binding.source.name
                 self.bound[binding.name] = f" (bound on line {line}{f' of {file}' if file else ''})"
@@ -286,6 +289,8 @@ def records(
     program = script.opened
     scope = program.scope
     for source in script.sources():
+        if cache is not None and program.bind_number(source):
+            continue
         record = None
         if cache is not None and not scope.deviations:
             record = cache.in_scope(scope, source, options)

@@ -14,7 +14,7 @@ import math
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,17 +41,9 @@ from gradcli.texts import Source, text_lines
 # -- Numbers that names of a query stand for ------------------------------------------------------
 
 
-class Number(NamedTuple):
-    """Meaning of a name: a number, whether it is whole, and its rank.
-
-    The rank is among the names that the gradient is by; other names have none.
-    """
-
-    value: float
-    whole: bool
-    rank: int | None
-
-
+# The meaning of a name: a number, whether it is whole, and its rank. The rank is among the names that
+# the gradient is by; other names have none.
+Number = tuple[float, bool, int | None]
 Lookup = Callable[[str], Number | None]
 
 
@@ -68,7 +60,7 @@ def of_scope(scope: Scope, options: Options) -> Lookup:
             return None
         mentioned.add(name)
         fixed = leaf in scope.frozen or name in options.freeze
-        return Number(float(value), leaf in scope.whole, None if fixed else leaf.index)
+        return float(value), leaf in scope.whole, None if fixed else leaf.index
 
     return lookup
 
@@ -88,7 +80,7 @@ def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) 
         kind = value.dtype.kind
         if value.ndim or kind not in "fiu":
             return None
-        return Number(float(value), kind != "f", None if name in options.freeze else ranks[name])
+        return float(value), kind != "f", None if name in options.freeze else ranks[name]
 
     return lookup
 
@@ -98,7 +90,7 @@ def _number_named(name: str) -> Number | None:
     return (
         None
         if constant is None or isinstance(constant, bool) or name == "E"
-        else Number(float(constant), False, None)
+        else (float(constant), False, None)
     )
 
 
@@ -154,7 +146,7 @@ _MOST = 2_048  # most families that are remembered, and most templates, which ma
 _OFTEN_READ = 3  # meetings of a template, after the first, from which compiling it pays
 _ZERO = -(1 << 30)  # in a pattern: an integer zero, which stays because it has no sign to change
 
-Program = Callable[[Sequence[float]], Any]  # value and derivatives; None if one is not finite
+Program = Callable[[Sequence[float]], Any]  # value and derivatives; None for the ordinary way
 
 
 class Template:
@@ -186,15 +178,6 @@ class Family(NamedTuple):
     deciding: set[int]
     callees: set[str]
     templates: dict[tuple[str, ...], Template]  # keyed by the numbers that stay
-
-
-@lru_cache(_MOST)
-def _constant(word: str) -> int | str:
-    """Return a key that is equal for numbers that are the same constant of a graph.
-
-    The numbers 2 and 2.0 are two constants, 2.5 and 2.50 are one.
-    """
-    return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
 
 
 def _family(
@@ -344,7 +327,7 @@ def straight_line(root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> Pr
             ValueError,
         ):  # Python's floats raise where NumPy has an infinity or NaN
             return None
-        return results if all(map(math.isfinite, results)) else None
+        return results
 
     return run
 
@@ -369,7 +352,7 @@ class CompilationCache:
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """Return the record of a query in a program, or None if it is for the ordinary way."""
-        if any(name not in scope.names for name in options.freeze):
+        if not scope.names.keys() >= {*options.freeze}:
             return None
         return self._record(
             source, of_scope(scope, options), (scope.functions, scope.objects, scope.names), options,
@@ -421,7 +404,7 @@ class CompilationCache:
         record.dialect = None if dialect == NUMPY else dialect
         if options.at:
             record.at = {
-                name: number.value for name in gradient if (number := lookup(name)) is not None
+                name: number[0] for name in gradient if (number := lookup(name)) is not None
             }
         return record
 
@@ -451,11 +434,11 @@ class CompilationCache:
             values = []
             for slot, name in enumerate(names):
                 number = lookup(name)
-                if number is None or (number.whole and slot in deciding):
+                if number is None or (number[1] and slot in deciding):
                     return None
-                values.append(number.value)
-                if number.rank is not None:
-                    ranks[name] = number.rank
+                values.append(number[0])
+                if number[2] is not None:
+                    ranks[name] = number[2]
             results = template.program and template.program(values + constants)
             if results is None:
                 return None
@@ -468,7 +451,7 @@ class CompilationCache:
             for slot, name in enumerate(names, 1):
                 slopes[name] = slopes.get(name, zero) + sign * results[slot]
         gradient = {name: np.float64(slopes[name]) for name in sorted(ranks, key=ranks.__getitem__)}
-        if not gradient or not all(map(math.isfinite, (value, *gradient.values()))):
+        if not gradient or not all(map(math.isfinite, (value, *slopes.values()))):
             return None
         return np.float64(value), gradient
 
@@ -483,29 +466,33 @@ class CompilationCache:
         ``at_once``) if it has not been met often.
         """
         names: dict[str, int] = {}
-        numbers: dict[int | str, int] = {}
+        # The numbers 2 and 2.0 are two constants of a graph, 2.5 and 2.50 are one.
+        numbers: dict[str | float, int] = {}
         slots = []
         for word in words:
             if word[0] not in STARTS_NUMBER:
                 slots.append(names.setdefault(word, len(names)))
             else:
-                constant = _constant(word)
-                if constant == "inf":  # which the ordinary way refuses
+                whole = word.isdigit() and len(word) < 300
+                constant = word.lstrip("0") if whole else float(word)
+                if constant == math.inf:  # which the ordinary way refuses
                     return None
                 slots.append(
-                    ~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO
+                    ~numbers.setdefault(constant, len(numbers)) if constant != "" else _ZERO
                 )
         pattern = tuple(slots)
         key = between, pattern
-        if key not in self._families:
+        family = self._families.get(key)
+        if family is None and key not in self._families:
             if len(self._met) >= _MOST:
                 self._families, self._met = {}, set()
             if not at_once and key not in self._met:
                 self._met.add(key)
                 return None
-            self._families[key] = _family(between, words, pattern, self.limits)
-        family = self._families[key]
-        if family is None or any(name in table for name in family.callees for table in taken):
+            family = self._families[key] = _family(between, words, pattern, self.limits)
+        if family is None or (
+            family.callees and any(name in table for name in family.callees for table in taken)
+        ):
             return None
         kept = tuple([words[place] for place in family.kept])
         template = family.templates.get(kept)

@@ -39,10 +39,10 @@ def plain(value: Any) -> Any:
 
     Numbers are the shortest floats that are read back unchanged.
     """
+    if isinstance(value, float):  # most values, then texts
+        return number(float(value))
     if isinstance(value, str):
         return well_formed(str(value))
-    if isinstance(value, float):
-        return number(float(value))
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, dict):
@@ -101,16 +101,14 @@ class Data:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, as ``--format jsonl`` writes it."""
-        found: dict[str, Any] = {}
         kind: Any = type(self)
         values_of, members = _members(kind, self._layout())
-        for (key, default, optional), value in zip(members, values_of(self), strict=True):
-            if value is None:
-                if not optional:
-                    found[key] = None
-            elif not (optional and _is_usual(value, default)):
-                found[key] = self._plain(value)
-        return found
+        as_plain = self._plain
+        return {
+            key: None if value is None else as_plain(value)
+            for (key, default, optional), value in zip(members, values_of(self), strict=True)
+            if not optional or (value is not None and not _is_usual(value, default))
+        }
 
     def to_json(self) -> str:
         """One line of JSON Lines."""

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.notation import array
 from gradcli.notation import name as spelled
-from gradcli.report.data import Data, data
+from gradcli.report.data import Data, data, data_in_slots
 from gradcli.report.lines import (
     Line,
     Part,
@@ -114,7 +114,7 @@ class Uncertainty(Data):
     notes: list[str] = field(default_factory=list)
 
 
-@data
+@data_in_slots
 class Answer(Data):
     """Answer to one case.
 
@@ -263,7 +263,7 @@ class Answer(Data):
         return self.check is not None and self.check.worst == "mismatch"
 
 
-@data
+@data_in_slots
 class Record(Answer):
     """The result of one query: its value, gradients and formulas, and the verdict on them."""
 

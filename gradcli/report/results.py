@@ -5,6 +5,7 @@ Each class has what was asked for, and nothing in it is None without need.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradcli.report.records import Record
@@ -89,10 +90,9 @@ KINDS: dict[str, type[Result[Any]]] = {
 
 def result_of(record: Record, checked: bool) -> Result[Any]:
     """Return the record as the class of its mode."""
-    given = {
-        name: {} if value is None and name in ("derivative", "latex", "precise") else value
-        for name, value in vars(record).items()
-    }
+    given = {each.name: getattr(record, each.name) for each in fields(record)}
+    for name in ("derivative", "latex", "precise"):
+        given[name] = given[name] or {}
     found = KINDS[record.mode](**{name: by_name(value) for name, value in given.items()})
     if found.check is not None:
         found.check.variables = by_name(found.check.variables)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ BOOL = "bool"
 INT = "int"
 
 
+@cache
 def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
     """Return the NumPy dtype of a kind ("float", "bool", "int") at a program's precision."""
     return np.dtype({FLOAT: precision, BOOL: "bool", INT: "int64"}[kind])
@@ -29,7 +31,7 @@ def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
 
 def kind_of(value: np.ndarray | np.generic) -> str:
     """Return the kind of raw data in the language: booleans, and everything else as numbers."""
-    return BOOL if value.dtype == np.bool_ else FLOAT
+    return BOOL if value.dtype.kind == "b" else FLOAT
 
 
 _LOST = (str, bytes, complex, type(None), np.datetime64, np.timedelta64)
