@@ -92,11 +92,11 @@ def back(
             return _by_entries(op, adjoint, slopes, held.follows_errors)
         parts = adjoint
         if isinstance(adjoint, dict):
-            wholes, errors, lives = zip(
-                *(adjoint.get(i, (np.zeros_like(part), None, 0.0)) for i, part in enumerate(out)),
+            wholes, errors, _ = zip(
+                *(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)),
                 strict=True,
             )
-            parts = wholes, _filled(errors, 0.0, out), _filled(lives, 1.0, out)
+            parts = wholes, errors if held.follows_errors else None, None
         if isinstance(rule, Whole):
             _, *ways = rule.formulas
             pull, flows = (way and partial(way, **static) for way in ways)
@@ -192,7 +192,7 @@ def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) 
 def _with_random_signs(error: Any, random: np.random.Generator) -> Any:
     if isinstance(error, tuple):
         return tuple(_with_random_signs(part, random) for part in error)
-    return _rough(error) * random.choice((-1.0, 1.0), np.shape(error))
+    return _rough(0.0 if error is None else error) * random.choice((-1.0, 1.0), np.shape(error))
 
 
 def _rough(x: Any) -> Any:
@@ -233,14 +233,6 @@ def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list
 def _restricted(live: Any, slope: Any) -> Any:
     """Return what flows to the entries whose slope is not zero."""
     return (1.0 if live is None else live) * np.not_equal(slope, 0)
-
-
-def _filled(parts: Sequence[Any], rest: float, out: Sequence[Any]) -> Any:
-    """Return a part for every result, ``rest`` for what is None; None where they all are."""
-    if all(part is None for part in parts):
-        return None
-    shapes = map(np.shape, out)
-    return tuple(broadcast(rest if x is None else x, n) for x, n in zip(parts, shapes, strict=True))
 
 
 def _has_no_zero(x: np.ndarray) -> bool:
