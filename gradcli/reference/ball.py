@@ -357,7 +357,7 @@ def _real(name: str, method: str = "", low: str = "-inf", high: str = "inf") -> 
     function = getattr(arb, method.removeprefix("1/") or name)
     inverse = method.startswith("1/")
     found = (lambda x: function(1 / x)) if inverse else function
-    return Real(name, found, arb(low), arb(high))
+    return Real(name, found, float(low), float(high))
 
 
 _FAR_OUT = 30
