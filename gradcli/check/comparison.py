@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.contexts import context
@@ -416,10 +417,10 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     found = np.asarray(computed)
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
-    right = np.broadcast_to(right, found.shape)
+    right = broadcast(right, found.shape)
     off, size = np.abs(found - right), np.abs(right)
-    relative = np.divide(off, size, out=np.zeros(off.shape), where=off != 0)
-    worst, largest, room = int(np.argmax(relative)), float(np.max(off)), _OF_ALL * np.mean(size)
+    relative = off / np.maximum(size, _SMALLEST)  # 0 of what is equal
+    worst, largest, room = int(relative.argmax()), float(off.max()), _OF_ALL * size.mean()
     share = float(relative.flat[worst])
     near = largest <= room or np.all(off <= _OF_ALL * size + room)
     if not (share <= _OF_ENTRY and near):

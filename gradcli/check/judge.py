@@ -267,16 +267,18 @@ class Judge:
             given = dict(zip(self.wrt, self.float_results(self.root)[1:], strict=True))
         self.gradients = [np.broadcast_to(given[name], x.shape) for name, x in self.wrt.items()]
         # The nodes of the function, and of what the engine has expanded it to.
-        orders = definition_order(self.root, self.nodes), reachable([self.root])
+        self.order = reachable([self.root])
+        orders = definition_order(self.root, self.nodes), self.order
         self.leaves = {
             node: self.scope.values[node] for order in orders for node in order if node.is_leaf
         }
         self.size = sum(map(scalar_operations, orders))
         sizes = [math.prod(x.shape) for x in self.leaves]
         self.entries = sum(sizes)
-        ops = [node.op for node in orders[1] if node.op is not None]
+        ops = [node.op for node in self.order if node.op is not None]
+        self.turning = [op for op in ops if kinks_of(op)]
         # Otherwise entries may lie on kinks.
-        smooth = not any(kinks_of(op) for op in ops if op.elementwise)
+        smooth = not any(op.elementwise for op in self.turning)
         self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
         self.names, self.comparisons = ["value", *self.wrt], list[Comparison]()
         self.zeros, self.budget = NO_ZEROS, Budget()
@@ -459,7 +461,7 @@ class Judge:
     @cached_property
     def _masks(self) -> list[Expr]:
         """The masks by which entries of the function are chosen."""
-        indexed = any("index" in node.static for node in reachable([self.root]))
+        indexed = any("index" in node.static for node in self.order)
         return [
             mask
             for mask in self.scope.masks
@@ -596,9 +598,7 @@ class Judge:
                 part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        ops = [node.op for node in reachable([self.root]) if node.op is not None]
-        smooth = not any(map(kinks_of, ops))
-        certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
+        certain = not self.turning and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars can settle more: kinks
             with suppress(Undecided):
@@ -653,8 +653,8 @@ class Judge:
         """
         from gradcli.reference.long_double import reference
 
-        order = reachable([self.root])
-        arrays = sum(map(bytes_of, order)) + _ADJOINTS * bytes_of_sweep(order, self.nodes)
+        arrays = sum(map(bytes_of, self.order))
+        arrays += _ADJOINTS * bytes_of_sweep(self.order, self.nodes)
         self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
         return reference(*self.question, held)
 

@@ -24,11 +24,11 @@ def product(x: Any, y: Any) -> Any:
         math.prod((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *x.shape[-2:], y.shape[-1]))
         > _MOST
     )
-    return np.matmul(*(z.astype(np.float64) for z in (x, y))) if many else np.matmul(x, y)
+    return np.matmul(*(np.asarray(z, np.float64) for z in (x, y))) if many else np.matmul(x, y)
 
 
 def doubles_of(x: Any) -> Any:
-    found = x.astype(np.float64)
+    found = np.asarray(x, np.float64)
     if not np.isfinite(found).all():
         raise NotCovered("a matrix with entries that are not finite")
     return found

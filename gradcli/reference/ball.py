@@ -273,12 +273,11 @@ def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
     A value that is not finite is certain if it is one of the three numbers above. Raises
     ZeroDivisionError at some poles.
     """
-    # An exact infinity, without the error of a difference from it.
-    given = tuple((INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given)
-    found = sharpen(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
+    found = sharpen(function, given) if all(map(arb.is_finite, given)) else _UNKNOWN
     if found.is_finite():
         return found
-    *others, x = given
+    # An exact infinity, without the error of a difference from it.
+    *others, x = given = tuple((INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given)
     if (
         abs(x) > _HUGE
         and abs(limit := _by_mpmath(name, *others, INF if x > 0 else MINUS_INF)) == INF
@@ -323,10 +322,10 @@ def sharpen(function: Callable[..., arb], given: Sequence[arb]) -> arb:
 
     Cancellation or large arguments may have cost digits at the working precision.
     """
-    bits = flint.ctx.prec
-    found = function(*given)
-    for more in _FURTHER if all(x.is_exact() for x in given) else ():
-        if found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH:
+    bits, found = flint.ctx.prec, function(*given)
+    for more in _FURTHER:
+        is_sharp = found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH
+        if is_sharp or not all(x.is_exact() for x in given):
             break
         with flint.ctx.workprec(bits + more):
             again = function(*given)

@@ -6,7 +6,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -39,8 +39,8 @@ _DRAWS, _SPREAD = (
 
 Part = tuple[
     Any, Any, Any
-    # An adjoint, its own rounding error, and 0 where nothing flows (a branch not taken, an entry
-    # not chosen).
+    # An adjoint, its own rounding error, None for none, and 0 where nothing flows (a branch not
+    # taken, an entry not chosen), None where everything does.
 ]
 Parts = Sequence[Part | None]
 Pull = Callable[..., Sequence[Any]]  # takes a cotangent, a result and operands
@@ -66,18 +66,18 @@ def back(
             and not _has_form(op)
             and (not op.elementwise or (op.kind == "piecewise" and op.kinks))
         ):
-            root, leaves, table = _slope_parts(node, op, out, operands, held)
+            root, leaves, table = _slope_parts(node, op, operands, held)
             given = [leaf for leaf in leaves if leaf is not None]
             found: dict[Any, Any] = adjoints_of(table, root, given, adjoint, held)
             return list(map(found.get, leaves))
         if isinstance(rule, Reduced):
-            kept, slope = _slope_parts(node, op, out, operands, held)
-            wide, off, live = (
-                broadcast(np.reshape(part, kept.shape), slope.shape) for part in adjoint
+            kept, slope = _slope_parts(node, op, operands, held)
+            wide, off, live = _each(
+                lambda part: broadcast(np.reshape(part, kept.shape), slope.shape), adjoint
             )
             # Flows to the entries whose value is the result.
-            flows = live if op.ulps else live * (slope != 0)
-            return [(wide * slope, off * np.abs(slope) if held.follows_errors else off, flows)]
+            flows = live if op.ulps else _restricted(live, slope)
+            return [(wide * slope, None if off is None else off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
                 (
@@ -92,35 +92,35 @@ def back(
             return _by_entries(op, adjoint, slopes, held.follows_errors)
         parts = adjoint
         if isinstance(adjoint, dict):
-            parts = tuple(
-                zip(
-                    *(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)),
-                    strict=True,
-                )
+            wholes, errors, _ = zip(
+                *(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)),
+                strict=True,
             )
+            parts = wholes, errors if held.follows_errors else None, None
         if isinstance(rule, Whole):
             _, *ways = rule.formulas
             pull, flows = (way and partial(way, **static) for way in ways)
             return _linear(pull, flows, parts, out, operands)
-        _, move = move_entries(op, operands, static)
+        move = held.made.get(node) or move_entries(op, operands, static)[1]
         through: Pull = lambda part, *_: move(part)  # noqa: E731
         return _linear(through, through, parts, out, operands)
     except (NotCovered, NoLoop, Unsupported):
         return held.pull(op, static, adjoint, out, operands)
 
 
-def _slope_parts(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> Any:
-    """Return the parts that the slopes of a value are made of.
+def _slope_parts(node: Expr, op: Op, operands: list[Any], held: StandIns) -> Any:
+    """Return the parts that the slopes of a value are made of, which are kept.
 
     For a function they are its body; a reduction states them itself.
     """
-    value, made = held.made.get(node, (None, None))
-    if value is out and value is not None:
-        return made
-    if isinstance(op.extended, Reduced) and _has_form(op):
-        (x,) = operands
-        return op.extended.slopes(x, axes_of(node.static["axis"], x.shape), node.static)
-    return _open_body(node, op, operands, held)
+    if node not in held.made:
+        if isinstance(op.extended, Reduced):
+            (x,) = operands
+            made = op.extended.slopes(x, axes_of(node.static["axis"], x.shape), node.static)
+        else:
+            made = _open_body(node, op, operands, held)
+        held.made[node] = made
+    return held.made[node]
 
 
 def _has_form(op: Op) -> bool:
@@ -163,37 +163,36 @@ def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) 
     flows  how what flows goes back; None where everything does
     """
     slope, error, live = adjoint
-    slopes, moved, draws = pull(slope, out, *operands), None, []
-    random = np.random.default_rng(7)
-    if isinstance(error, tuple) or _common_entry(error) != 0:
+    slopes = pull(slope, out, *operands)
+    errors: Sequence[Any] = [None] * len(slopes)
+    reached = errors
+    if error is not None:
         if flows is pull and all(
             s is None or np.max(s, initial=0) <= 1
             for s in pull(np.ones(np.shape(slope)), out, *operands)
         ):
-            moved = pull(_rough(error), out, *operands)  # no errors add up here
+            errors = pull(_rough(error), out, *operands)  # no errors add up here
         else:
+            random = np.random.default_rng(7)
             draws = [pull(_with_random_signs(error, random), out, *operands) for _ in range(_DRAWS)]
-    reached = [1.0] * len(slopes) if flows is None else flows(live, out, *operands)
-    found: list[Part | None] = []
-    for place, (slope, flow, *parts) in enumerate(zip(slopes, reached, *draws, strict=True)):
-        if slope is None:
-            found.append(None)
-            continue
-        error = (
-            moved[place]
-            if moved is not None
-            else _SPREAD * np.max(np.abs(parts), axis=0)
-            if parts
-            else 0.0
-        )
-        found.append((slope, *(broadcast(part, np.shape(slope)) for part in (error, flow))))
-    return found
+            errors = [
+                None if parts[0] is None else _SPREAD * np.max(np.abs(parts), axis=0)
+                for parts in zip(*draws, strict=True)
+            ]
+    # Something flows to entries that are not zero.
+    if flows is not None and not all(s is None or _has_no_zero(s) for s in slopes):
+        live = np.broadcast_to(1.0, np.shape(slope)) if live is None else live
+        reached = flows(live, out, *operands)
+    return [
+        None if slope is None else (slope, *_each(broadcast, parts, np.shape(slope)))
+        for slope, *parts in zip(slopes, errors, reached, strict=True)
+    ]
 
 
 def _with_random_signs(error: Any, random: np.random.Generator) -> Any:
     if isinstance(error, tuple):
         return tuple(_with_random_signs(part, random) for part in error)
-    return _rough(error) * random.choice((-1.0, 1.0), np.shape(error))
+    return _rough(0.0 if error is None else error) * random.choice((-1.0, 1.0), np.shape(error))
 
 
 def _rough(x: Any) -> Any:
@@ -203,37 +202,42 @@ def _rough(x: Any) -> Any:
 def _by_entries(
     op: Op, adjoint: Part, slopes: Sequence[tuple[Any, Any]], with_errors: bool
 ) -> Parts:
-    """Cotangent times slope.
-
-    Errors and what flows are doubles, and single numbers behind an array's shape where they are all
-    alike.
-    """
+    """Cotangent times slope."""
     cotangent, error, live = adjoint
-    error, live = _rough(error), _rough(live)
     found: list[Part | None] = []
     for slope, size in slopes:
         if slope is None:
             found.append(None)
             continue
         product = np.asarray(cotangent * slope)
-        off: Any = error
+        off = None
         if with_errors:
             rough = np.abs(_rough(slope))
-            off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (
-                rough if size is None else _rough(size)
-            )
-        flows = live * np.not_equal(slope, 0) if op.selects else live
-        if _common_entry(flows) != 1:
+            off = 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
+            off = off if error is None else error * rough + off
+        flows = _restricted(live, slope) if op.selects else live
+        if flows is not None:
             # Where nothing flows, the other factor does not matter. Any other zero times infinity
             # is NaN, which is left to a finer judge.
-            product, off = np.where(flows, product, 0.0), np.where(flows, off, 0.0)
-        found.append((product, off, broadcast(flows, product.shape)))
+            product = np.where(flows, product, 0.0)
+            off = None if off is None else np.where(flows, off, 0.0)
+        found.append((product, off, flows))
     return found
 
 
-def _common_entry(array: Any) -> float | None:
-    """Return the number that all entries are, if that is seen at once."""
-    return float(array.flat[0]) if array.size and not any(array.strides) else None
+def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list[Any]:
+    """Change parts of an adjoint, those that are there."""
+    return [None if part is None else change(part, *given) for part in parts]
+
+
+def _restricted(live: Any, slope: Any) -> Any:
+    """Return what flows to the entries whose slope is not zero."""
+    return (1.0 if live is None else live) * np.not_equal(slope, 0)
+
+
+def _has_no_zero(x: np.ndarray) -> bool:
+    """Return whether no entry is zero, of which one is asked where it is repeated."""
+    return bool(np.all(x if any(x.strides) or not x.size else x.flat[0]))
 
 
 # -- The reference for arrays of millions of entries: whole arrays in long double, by sums and
@@ -262,7 +266,7 @@ class Reference(NamedTuple):
 
     value: Any
     slopes: list[np.ndarray]
-    errors: list[np.ndarray]
+    errors: list[Any]
     share: float
     source: str
 
@@ -282,13 +286,14 @@ def reference(
     """
     with np.errstate(all="ignore"):
         table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
-        adjoints = adjoints_of(table, root, wrt, _start(root, seed, held), held)
-    found = [adjoints.get(x, (np.zeros(x.shape),) * 3) for x in wrt]
+        start = np.broadcast_to(np.asarray(seed, held.dtype), root.shape), None, None
+        adjoints = adjoints_of(table, root, wrt, start, held)
+    found = [adjoints.get(x, (np.zeros(x.shape), None, None)) for x in wrt]
     unit = np.finfo(np.float64 if held.narrow else held.dtype).eps
     return Reference(
         table[root],
         [np.asarray(f[0], held.dtype) for f in found],
-        [np.asarray(f[1], float) for f in found],
+        [0.0 if f[1] is None else np.asarray(f[1], float) for f in found],
         min(1.0, _WORSE * float(unit) / float(np.finfo(precision).eps)),
         "long double" if held.is_wide else "double",
     )
@@ -298,7 +303,7 @@ def adjoints_of(
     table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
 ) -> dict[Expr, Any]:
     """Return the adjoints of the nodes on the way to ``wrt``."""
-    order = reachable([root])
+    order = [*table]  # as it was computed
     needed = dependents(order, wrt)
     value_of: Callable[[Any], Any] = table.get  # None for an operand that was left out
 
@@ -314,18 +319,10 @@ def adjoints_of(
         parts = back(node, node.op, adjoint, table[node], operands, wanted, held)
         for operand, part in zip(node.operands, parts, strict=True):
             if operand is not None and operand in needed and part is not None:
-                slope, *rest = (sum_to_shape(p, operand.shape) for p in part)
+                slope, *rest = _each(sum_to_shape, part, operand.shape)
                 yield operand, (held.round(held.widen(slope)), *rest)
 
     return accumulate(reversed(order), {root: start}, pull, _plus)
-
-
-def _start(root: Expr, seed: Any, held: StandIns) -> Part:
-    return (
-        np.broadcast_to(np.asarray(seed, held.dtype), root.shape),
-        np.broadcast_to(0.0, root.shape),
-        np.broadcast_to(1.0, root.shape),
-    )
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
@@ -342,13 +339,9 @@ def _plus(x: Any, y: Any) -> Any:
             else x.get(place, y.get(place))
             for place in {**x, **y}
         }
-    return x[0] + y[0], _rough_sum(x[1], y[1]), _rough_sum(x[2], y[2])
-
-
-def _rough_sum(x: Any, y: Any) -> Any:
-    """Return a sum of errors, or of what flows; a single number behind the shape where both are."""
-    a, b = _common_entry(x), _common_entry(y)
-    return x + y if a is None or b is None else np.broadcast_to(a + b, np.shape(x))
+    (slope, error, live), (other, more, flows) = x, y
+    errors = more if error is None else error if more is None else error + more
+    return slope + other, errors, None if live is None or flows is None else live + flows
 
 
 class LongDoubles(Domain[Any]):
@@ -375,14 +368,12 @@ class LongDoubles(Domain[Any]):
         still_in_time()
         self.held.note_kinks(op, operands, node.static)
         try:
-            if _is_opened(op) or isinstance(op.extended, Reduced):
-                # A value that is computed together with the parts of its slopes, which are kept.
-                root, *_, table = made = _slope_parts(node, op, None, operands, self.held)
-                value = (
-                    table[root] if _is_opened(op) else self.held.round(np.reshape(root, node.shape))
-                )
-                self.held.made[node] = value, made
-                return value
+            if _is_opened(op):
+                root, _, table = _slope_parts(node, op, operands, self.held)
+                return table[root]
+            if isinstance(op.extended, Reduced):
+                kept, _ = _slope_parts(node, op, operands, self.held)
+                return self.held.round(np.reshape(kept, node.shape))
             found = self._apply(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
             found = self.held.value(op, operands, node.static)
@@ -397,8 +388,5 @@ class LongDoubles(Domain[Any]):
             return self.held.widen(rule.value(*operands, **asked))
         if op.elementwise:
             return self.held.value_of_entries(op, operands, node.static)
-        return (
-            op.forward(*operands, **node.static)
-            if rule is not None
-            else move_entries(op, operands, node.static)[0]
-        )
+        value, self.held.made[node] = move_entries(op, operands, node.static)
+        return value

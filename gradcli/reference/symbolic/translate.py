@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import sympy
 
-from gradcli.ops.axes import broadcast
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, real
@@ -107,7 +106,7 @@ class Smooth:
         values, m, steps = [*arrays, out], _arrays(dtype), self._on_arrays[sized]
         for function, places in steps.steps:
             values.append(function(m, *[values[p] for p in places]))
-        return [broadcast(values[p], np.shape(out)) for p in steps.results] + [None] * (not sized)
+        return [values[p] for p in steps.results] + [None] * (not sized)
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         return self._program.run(m, arguments)[0]
