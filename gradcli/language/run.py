@@ -336,6 +336,7 @@ def move_span(span: Span, begin: int | None) -> tuple[int, int] | None:
 
 _UNFINISHED = re.compile(r"[-+]?[0-9.]+[eE][-+]?")
 _PROMPTS = (">>>", "In [", "Out[")  # of pasted sessions
+_MAY_SHOW = re.compile(r"\.\s*[^\W\d]|#|import")  # what may be evidence of a dialect
 
 
 def sources(
@@ -448,7 +449,7 @@ class Program:
 
             scope.dialect.to_come, scope.dialect.costly = rest, name is not None
         for source in sources(lines, name, limits):
-            if any(sign in source.text for sign in (".", "#", "import")):
+            if _MAY_SHOW.search(source.text):
                 scope.dialect.note(source, scope.names)
             yield source
 
@@ -480,13 +481,11 @@ class Program:
             or type(source) is not Source
             or len(source.text) > scope.limits.length
             or scope.dialect.conflict is not None
-            or scope.graph.room < 3  # the most nodes of such a line
+            or not scope.graph.room
         ):
             return False
         scope.forget_since(self._kept)
         value = int(found[2]) if found[2] else float(found[3])
-        scope.graph.constant(abs(value))
-        scope.graph.constant(value)
         scope.imported.pop(name, None)
         scope.bindings[scope.bind_value(name, value)] = BoundNumber(source, name)
         self._kept = scope.mark()
