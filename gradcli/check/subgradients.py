@@ -53,9 +53,10 @@ def hold_together(judge: Judge, claims: Sequence[tuple[Claim, Given]]) -> None:
     draws = np.random.default_rng(0).standard_normal((_DRAWS * n, n))
     points = np.vstack([np.eye(n), -np.eye(n), draws])
     found = [*map(beside, points)]
-    room += _ROOM * np.max(np.abs(found))
+    scale = np.max(np.abs(found))  # of whatever size gradients are, shares have the sum 1
+    found, room = [*np.divide(found, scale)], room / scale + _ROOM
     rises = points @ np.transpose(found)
-    own, claimed = np.diag(rises)[:, None], np.array([*places.values()])
+    own, claimed = np.diag(rises)[:, None], np.array([*places.values()]) / scale
     bent_once = (rises <= own + room).all() or (rises >= own - room).all()
     for _ in range(_ROUNDS):
         if not np.isfinite(found).all():
@@ -68,7 +69,7 @@ def hold_together(judge: Judge, claims: Sequence[tuple[Claim, Given]]) -> None:
         if size <= room:
             return
         direction /= size
-        found += [beside(direction), beside(-direction)]
+        found += [beside(way) / scale for way in (direction, -direction)]
         most = np.max(np.dot(found, direction))
         if claimed @ direction - room * np.sum(np.abs(direction)) > most:
             break
@@ -78,5 +79,5 @@ def hold_together(judge: Judge, claims: Sequence[tuple[Claim, Given]]) -> None:
         claim.verdict = Verdict.MISMATCH
         claim.reason = (
             f"no subgradient: along {np.round(direction, 2).tolist()} it has "
-            f"{claimed @ direction:.6g}, gradients nearby at most {most:.6g}"
+            f"{claimed @ direction * scale:.6g}, gradients nearby at most {most * scale:.6g}"
         )

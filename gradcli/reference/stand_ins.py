@@ -105,7 +105,7 @@ class StandIns:
         for kink in kinks_of(op):
             met: Any = True  # what decides may take scalars only
             if op.elementwise:
-                with suppress(ValueError):
+                with suppress(ValueError, TypeError):
                     met = np.any(kink.where(*operands, **static))
             self.kinks |= bool(met)
 
