@@ -72,7 +72,7 @@ def test_large_arrays_know_branches_that_were_not_taken(monkeypatch: pytest.Monk
     record = gradcli.evaluate(
         "sum(where(x > 0, sqrt(x), 0)) + sum(sqrt(relu(x - 1)))", x=x, formula=False
     )
-    assert record.check.verdict.word == "agree"
+    assert record.check.verdict.word == "kink"  # as of a single 0: the slope is inf on the right
     assert record.check.variables["x"].decided_by == "double"
     np.testing.assert_array_equal(record.grad["x"][x == 0], 0.0)
 

@@ -174,7 +174,9 @@ class Stochastic(Arithmetic):
     def _apart(self, operand: Any) -> Any:
         if not isinstance(operand, Moved) or not is_float(operand.value):
             return operand.moved if isinstance(operand, Moved) else operand
-        return operand.value + FACTOR * (operand.moved - operand.value)
+        off = operand.moved - operand.value
+        # What has turned to another whole number is no rounding to enlarge.
+        return operand.value + off * np.where(np.abs(off) < 0.5, FACTOR, 1)
 
 
 @dataclass

@@ -433,7 +433,7 @@ def _lu_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> Any:
     rows, columns = x.shape[-2:]
     n, by_w, by_g = max(rows, columns), 0.0, 0.0
     # Factors of a matrix that is not square are completed by rows and columns of the identity.
-    ones = np.diag((np.arange(n) >= min(rows, columns)).astype(float))
+    ones = np.diag((np.arange(n) >= min(rows, columns)).astype(int))
     lower, upper = _pad(lower, n) + ones, _pad(upper, n) + ones
     if by_l is not None:
         by_w = matmul(transpose_matrix(lower), _pad(by_l, n))

@@ -103,7 +103,7 @@ def _minors(x: Any) -> Any:
 def _signs(x: Any) -> np.ndarray:
     """Return the signs of cofactors."""
     places = np.arange(x.shape[-1])
-    return (-1.0) ** np.add.outer(places, places)
+    return (-1) ** np.add.outer(places, places)
 
 
 def _adjugate_vjp(cotangent: Any, out: Any, x: Any) -> Any:

@@ -119,7 +119,7 @@ def _trace_vjp(cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2:
     order = matrices_last(x.shape, axis1, axis2)
     rows, columns = (x.shape[axis] for axis in order[-2:])
     room_for(rows, columns)
-    return permute(as_matrix(cotangent) * np.eye(rows, columns, offset), inverse(order))
+    return permute(as_matrix(cotangent) * np.eye(rows, columns, offset, dtype=int), inverse(order))
 
 
 @function(

@@ -31,7 +31,7 @@ from gradcli.ops.arrays.shapes import (
     take_along,
     transpose,
 )
-from gradcli.ops.elementwise.arithmetic import floor, rint
+from gradcli.ops.elementwise.arithmetic import floor, mul, rint
 from gradcli.ops.elementwise.logic import greater_equal, less_equal, logical_and, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
@@ -463,7 +463,7 @@ def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
 
 
 def covering_means(x: Any, tables: Sequence[Table]) -> Any:
-    return _sum_windows(x, tables) / reduce(np.multiply.outer, _inside(x, tables)).astype(float)
+    return _sum_windows(x, tables) / reduce(np.multiply.outer, _inside(x, tables))
 
 
 _FIRST = (noted_kink("equal largest entries", "the whole gradient to the first of them"),)
@@ -494,7 +494,7 @@ def _pooling(n: int) -> None:
         """The means of windows over the last axes."""
         tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
         whole = reduce(np.multiply.outer, counts if count_include_pad else _inside(input, tables))
-        return _sum_windows(input, tables) / whole.astype(float)
+        return _sum_windows(input, tables) / whole
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
     def extremes(
@@ -581,7 +581,7 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
         entries = getitem(
             x, index=(*(ALL,) * axis, StaticArray(np.clip(place, 0, length - 1).astype(int)))
         )
-        terms.append(entries if weight is None else entries * weight.reshape(-1, *rest))
+        terms.append(entries if weight is None else mul(entries, weight.reshape(-1, *rest)))
     return reduce(add, terms)
 
 
