@@ -373,10 +373,10 @@ def statements(
 
 
 _IN_PLACE = re.compile(r"\w+\s*[-+*/%@]+=")
-# A line that binds a name to a number and does nothing else: its numbers are finite, and its whole ones
-# are exact.
+# A line that binds a name to a number and does nothing else: its numbers are finite, none becomes 0,
+# and its whole ones are exact.
 _TO_NUMBER = re.compile(
-    r"(?a)[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(-?\d{1,15})|(-?(?:\d{1,15}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d\d?)?))[ \t]*\r?\n?\Z"
+    r"(?a)[ \t]*([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(-?\d{1,15})|(-?(?:\d{1,15}(?:\.\d{0,99})?|\.\d{1,99})(?:[eE][-+]?\d\d?)?))[ \t]*\r?\n?\Z"
 )
 
 

@@ -475,7 +475,7 @@ class CompilationCache:
             else:
                 whole = word.isdigit() and len(word) < 300
                 constant = word.lstrip("0") if whole else float(word)
-                if constant == math.inf:  # which the ordinary way refuses
+                if constant in (math.inf, 0.0):  # of digits that the ordinary way may refuse
                     return None
                 slots.append(
                     ~numbers.setdefault(constant, len(numbers)) if constant != "" else _ZERO
