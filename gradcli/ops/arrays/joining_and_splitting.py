@@ -26,6 +26,7 @@ from gradcli.ops.arrays.shapes import (
     stack,
     vector_of,
 )
+from gradcli.ops.elementwise.arithmetic import add
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import (
     Number,
@@ -403,7 +404,7 @@ def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
         return padded
     kept = np.zeros(shape, bool)
     kept[tuple(slice(*part) for part in inside)] = True
-    return where(kept, padded, fill)
+    return add(padded, where(kept, 0, fill))
 
 
 @function(numpy="x|array, pad_width, mode, constant_values, -reflect_type, -stat_length, "

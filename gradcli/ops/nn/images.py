@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from functools import reduce
-from operator import add, mul
+from operator import add
 from typing import Any, Literal
 
 import numpy as np
