@@ -299,8 +299,8 @@ class Judge:
         at  the values of leaves beside the given ones, which float32 would not tell from these
         """
         order, wrt = reachable([root]), self.nodes if wrt is None else wrt
-        values = (self.scope.values, self.precision) if at is None else (at,)
-        table = forward([root], *values, order=order)
+        values, dtype = (self.scope.values, self.precision) if at is None else (at, "float64")
+        table = forward([root], values, dtype, order)
         found = vjps_at(root, self.seed, wrt, table, order) if wrt else {}
         return [table[root], *(found.get(x, 0.0) for x in wrt)]
 
