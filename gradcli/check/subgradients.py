@@ -45,14 +45,14 @@ def hold_together(judge: Judge, claims: Sequence[tuple[Claim, Given]]) -> None:
         return
     from scipy.optimize import nnls
 
-    def beside(direction: np.ndarray) -> np.ndarray:
+    def gradient_beside(direction: np.ndarray) -> np.ndarray:
         # Slightly beside the direction, which may itself lie on a kink.
         steps = direction + _APART * np.arange(n) ** 2
-        return np.array(prober.beside(places, steps)[0], float)
+        return np.array(prober.slopes_beside(places, steps)[0], float)
 
     draws = np.random.default_rng(0).standard_normal((_DRAWS * n, n))
     points = np.vstack([np.eye(n), -np.eye(n), draws])
-    found = [*map(beside, points)]
+    found = [*map(gradient_beside, points)]
     scale = np.max(np.abs(found))  # of whatever size gradients are, shares have the sum 1
     found, room = [*np.divide(found, scale)], room / scale + _ROOM
     rises = points @ np.transpose(found)
@@ -69,7 +69,7 @@ def hold_together(judge: Judge, claims: Sequence[tuple[Claim, Given]]) -> None:
         if size <= room:
             return
         direction /= size
-        found += [beside(way) / scale for way in (direction, -direction)]
+        found += [gradient_beside(way) / scale for way in (direction, -direction)]
         most = np.max(np.dot(found, direction))
         if claimed @ direction - room * np.sum(np.abs(direction)) > most:
             break

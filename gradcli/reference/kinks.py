@@ -339,9 +339,11 @@ class Prober:
         if n < 2 or not budget.allows(cost):
             return {}
         budget.spend(cost)
-        _, value = self.beside(moved, [0] * n)
+        _, value = self.slopes_beside(moved, [0] * n)
         for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (m.one / n, -m.one / n)):
-            slopes, there = self.beside(moved, [way * ((k + first) % n + 1) for k in range(n)])
+            slopes, there = self.slopes_beside(
+                moved, [way * ((k + first) % n + 1) for k in range(n)]
+            )
             if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)):
                 return {}
             found.append(slopes)
@@ -402,7 +404,9 @@ class Prober:
         }
         return slopes, self._weigh(Algebra.map(plain, y))
 
-    def beside(self, places: Collection[Place], direction: Sequence[Any]) -> tuple[list[Any], Any]:
+    def slopes_beside(
+        self, places: Collection[Place], direction: Sequence[Any]
+    ) -> tuple[list[Any], Any]:
         """Return the derivatives by some entries, and the value, beside the point in a direction."""
         m = self.tape.m
         moves = {x: np.full(sizes.size, m.zero) for x, sizes in self.sizes.items()}

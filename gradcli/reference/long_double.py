@@ -76,7 +76,7 @@ def back(
                 lambda part: broadcast(np.reshape(part, kept.shape), slope.shape), adjoint
             )
             # Flows to the entries whose value is the result.
-            flows = live if op.ulps else _restricted(live, slope)
+            flows = live if op.ulps else _restriction(live, slope)
             return [(wide * slope, None if off is None else off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise) and rule.partials:
             slopes = [
@@ -215,7 +215,7 @@ def _by_entries(
             rough = np.abs(_rough(slope))
             off = 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
             off = off if error is None else error * rough + off
-        flows = _restricted(live, slope) if op.selects else live
+        flows = _restriction(live, slope) if op.selects else live
         if flows is not None:
             # Where nothing flows, the other factor does not matter. Any other zero times infinity
             # is NaN, which is left to a finer judge.
@@ -230,7 +230,7 @@ def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list
     return [None if part is None else change(part, *given) for part in parts]
 
 
-def _restricted(live: Any, slope: Any) -> Any:
+def _restriction(live: Any, slope: Any) -> Any:
     """Return what flows to the entries whose slope is not zero."""
     return (1.0 if live is None else live) * np.not_equal(slope, 0)
 
