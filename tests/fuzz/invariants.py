@@ -91,6 +91,8 @@ def _of_output(trial: Trial, ending: Ending) -> list[str]:
     command = trial.arguments[0] if trial.arguments else ""
     if ending.code is None or command not in ("eval", "check", "diff", "bound", "plot"):
         return []
+    if "--help" in trial.arguments:  # which is text whatever the format
+        return []
     try:
         if kind == "jsonl":
             return _of_records(trial, ending, command)

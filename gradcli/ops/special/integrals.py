@@ -385,16 +385,19 @@ declare("""
 def _bessel(
     name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any
 ) -> Op:
-    def partial(out: Any, x: Any, v: float) -> Any:
-        return slope(op, x, v)
-
-    def of_one_order(x: Any, v: float) -> Any:
-        if not is_number(v):
+    def one(order: Any) -> Any:
+        if not is_number(order):
             raise ArgumentError(
                 f"{name}: the order must be a number, not an array",
                 help=f"stack [{name}(0, x), {name}(1, x)]",
             )
-        return forward(v, x)
+        return order
+
+    def partial(out: Any, x: Any, v: float) -> Any:
+        return slope(op, x, one(v))
+
+    def of_one_order(x: Any, v: float) -> Any:
+        return forward(one(v), x)
 
     forward = OfSciPy(name)
     op = elementwise(
