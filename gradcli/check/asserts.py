@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.judge import NOTHING, numbers
+from gradcli.check.judge import numbers
 from gradcli.errors import ShapeError
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, definition_order, reachable
@@ -21,7 +21,7 @@ from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
 from gradcli.options import Options
-from gradcli.reference.algebra import NO_VALUE, Unsupported
+from gradcli.reference.algebra import NO_VALUE, NOTHING, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.tape import reference_at

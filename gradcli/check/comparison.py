@@ -137,13 +137,9 @@ class Comparison:
         return Verdict.AGREE, None
 
     def slack(self, i: int) -> Any:
-        """Return what rounding at the working precision does to the terms of an entry.
-
-        A limit from both sides is less accurate, so that it gets more slack.
-        """
+        """Return what rounding at the working precision does to the terms of an entry."""
         bound = self.bounds[i]
-        slack = self._grain * bound if math.isfinite(bound) else self.m.zero
-        return slack + self.m.mpf(10) ** -28 if i in self.sides else slack
+        return self._grain * bound if math.isfinite(bound) else self.m.zero
 
     @property
     def is_unsettled(self) -> bool:

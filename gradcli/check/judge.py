@@ -36,7 +36,15 @@ from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.facts import kinks_of
 from gradcli.ops.operands import Opened
-from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, settle, surely_zero
+from gradcli.reference.algebra import (
+    NO_VALUE,
+    NOTHING,
+    Algebra,
+    Numbers,
+    Unsupported,
+    settle,
+    surely_zero,
+)
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
@@ -153,8 +161,6 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure must have
-# Power of ten below which an enclosure of zero counts as zero: floats end earlier.
-NOTHING = -400
 
 
 def _compare(

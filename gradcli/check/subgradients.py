@@ -48,7 +48,7 @@ def hold_together(judge: Judge, claims: Sequence[tuple[Claim, Given]]) -> None:
     def gradient_beside(direction: np.ndarray) -> np.ndarray:
         # Slightly beside the direction, which may itself lie on a kink.
         steps = direction + _APART * np.arange(n) ** 2
-        return np.array(prober.slopes_beside(places, steps)[0], float)
+        return np.array(prober.slopes_beside(places, steps)[:-1], float)
 
     draws = np.random.default_rng(0).standard_normal((_DRAWS * n, n))
     points = np.vstack([np.eye(n), -np.eye(n), draws])

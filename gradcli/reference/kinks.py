@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, pairwise, product
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr, definition_order
 from gradcli.graph.transforms import Derivation
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra, Step
+from gradcli.reference.algebra import NOTHING, Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
@@ -24,7 +24,8 @@ from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 STEPS = (-60, -90)  # powers of ten, relative to the entry
 _MORE = (-30, -60, -90, -120)  # steps where the two samples show nothing
-_TINY = 1e-4  # below this, samples that shrink tend to zero
+_ROOT = 15  # power of ten by which the square root of a distance shrinks from step to step
+_POWER = 100  # digits to which samples are a power of the distance, which is zero in the end
 _LASTING = 0.9  # share of a difference of samples that the next one has where they grow unboundedly
 _ALIKE = 12  # digits to which two extrapolations must agree
 
@@ -57,20 +58,24 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
           derivatives are taken from their definition where they tend to nothing themselves; else
           None
     """
+    found: dict[int, tuple[Array, ...]] = {}
     for steps in (STEPS, _MORE):
         moves = [sign * m.mpf(10) ** step for step in steps]
-        samples = [tuple(map(np.ravel, at(move))) for move in moves]
+        for step, move in zip(steps, moves, strict=True):
+            if step not in found:
+                with _probing(m, step):
+                    found[step] = tuple(map(np.ravel, at(move)))
+        samples = [found[step] for step in steps]
         slopes, values = (
             [_limit(m, row) for row in zip(*column, strict=True)]
             for column in zip(*samples, strict=True)
         )
-        if all(map(m.isfinite, (*slopes, *values))):
+        jumps = [*map(partial(_jump, m), value, zip(*(row for _, row in samples), strict=True))]
+        if all(map(m.isfinite, (*slopes, *values, *jumps))):
             break
     last = samples[-1][1]
     outside = any(v != v for v in last)
-    continuous = not outside and all(
-        is_same(m, v, here) for v, here in zip(values, value, strict=True)
-    )
+    continuous = not outside and not any(jumps)
     if size is not None and not outside and not m.isfinite(slopes[0]):
         base = value[0] if continuous else last[0]
         if m.isfinite(base):
@@ -92,7 +97,14 @@ def is_same(m: Any, x: Any, y: Any) -> bool:
 
 def is_close(m: Any, x: Any, y: Any) -> bool:
     """Tell whether two derivatives are one."""
-    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)) + m.mpf(10) ** -25)
+    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)))
+
+
+def _jump(m: Any, here: Any, samples: Sequence[Any]) -> Any:
+    """Return the limit of how far samples of a value are from that at the point itself."""
+    if is_same(m, _limit(m, samples), here):
+        return m.zero
+    return _limit(m, [value - here for value in samples])
 
 
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
@@ -100,27 +112,34 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     before, last = samples[-2:]
     if any(x != x for x in (before, last)):
         return m.nan
-    if before == last or not m.isfinite(last):
+    if before == last or not last or not m.isfinite(last) or is_close(m, before, last):
         return last
-    if abs(last) <= abs(before) / 10 and abs(last) < _TINY:
-        return m.zero
-    if is_close(m, before, last):
-        # Otherwise, only the remainder of terms that cancel.
-        return last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero
-    if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
+    if not all(map(m.isfinite, samples)):
+        return _UNSEEN
+    if before:
+        roots = round(m.log10(abs(before / last)) / _ROOT)
+        share = last / before * m.mpf(10) ** (_ROOT * roots)
+        if roots > 0 and abs(share - 1) < m.mpf(10) ** -_POWER:
+            return m.zero
+    if len(samples) < len(_MORE) - 1:
         return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]
-    if any(change * changes[-1] <= 0 for change in changes):
-        return m.nan
-    if all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes)) and abs(last) > abs(before):
+    steady = all(change * changes[-1] > 0 for change in changes)
+    grows = all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes))
+    if steady and grows and abs(last) > abs(before):
         return m.inf * m.sign(last)
     ends = [
         b - y * y / (y - x)
         for b, x, y in zip(samples[2:], changes, changes[1:], strict=False)
         if x != y
     ]  # Aitken's extrapolation
-    known = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
-    return ends[-1] if known else _UNSEEN
+    alike = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
+    if steady and alike:
+        return ends[-1]
+    # Also what is only rounding, and may be exactly zero by chance.
+    if all(10 * abs(b) <= abs(a) for a, b in pairwise(filter(None, samples))):
+        return m.zero
+    return _UNSEEN if steady else m.nan
 
 
 PROBING_DIGITS = 300
@@ -129,9 +148,12 @@ _MOST_ORDERS = 32  # most orders in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
-def _probing(m: Any) -> Any:
-    """Return a context with enough digits to look at points beside one."""
-    return m.workdps(max(PROBING_DIGITS, m.dps))
+def _probing(m: Any, step: int = STEPS[0]) -> Any:
+    """Return a context with enough digits to look at points beside one.
+
+    The nearer they are, the more digits it has: then what is only rounding shrinks.
+    """
+    return m.workdps(max(PROBING_DIGITS, m.dps) * step // STEPS[0])
 
 
 def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list[list[Any]]:
@@ -145,28 +167,23 @@ def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list
     here = exact_array(m, asked.leaves[x])
     size = abs(here[index]) or m.one
 
-    def value(move: Any) -> Array:
+    def at(move: Any) -> tuple[Any, Array]:
         there = here.copy()
         there[index] += move * size
         y = _tape_beside(m, asked, {x: there}).run(asked.root)
-        return np.ravel(Algebra.map(plain, y))
+        return (), Algebra.map(plain, np.ravel(y))
 
     found = []
-    with m.workdps(PROBING_DIGITS):
-        for sign in (-1, 1):
-            far = value(sign * m.mpf("0.01"))
-            scale = Algebra.map(lambda v: abs(v) if v and m.isfinite(v) else m.one, far)
-
-            def scaled(move: Any, by: Array = scale) -> tuple[Any, Any]:
-                return (), value(move) / by
-
-            side = _from_one_side(m, scaled, sign, [m.nan] * far.size, None)
-            found.append(
-                [
-                    v * by if m.isfinite(v) or m.isfinite(there) else m.nan
-                    for v, by, there in zip(side.values, scale, far, strict=True)
-                ]
-            )
+    for sign in (-1, 1):
+        with _probing(m):
+            _, far = at(sign * m.mpf("0.01"))
+            side = _from_one_side(m, at, sign, [m.nan] * far.size, None)
+        found.append(
+            [
+                v if m.isfinite(v) or m.isfinite(there) else m.nan
+                for v, there in zip(side.values, far, strict=True)
+            ]
+        )
     return found
 
 
@@ -335,20 +352,19 @@ class Prober:
         few = sum(map(len, self.found.values())) <= _MOST_ORDERS
         moved = [(x, i) for x, on in self.found.items() for i in on if few or on[i].tie]
         n = len(moved)
-        cost = 2 * self.cost * min(n, _MOST_ORDERS) // len(STEPS) ** 2
+        cost = self.cost * min(n, _MOST_ORDERS) // len(STEPS)
         if n < 2 or not budget.allows(cost):
             return {}
         budget.spend(cost)
-        _, value = self.slopes_beside(moved, [0] * n)
+        *_, value = self.slopes_beside(moved, [0] * n, STEPS[-1])
         for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (m.one / n, -m.one / n)):
-            slopes, there = self.slopes_beside(
-                moved, [way * ((k + first) % n + 1) for k in range(n)]
-            )
-            if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)):
+            direction = [way * ((k + first) % n + 1) for k in range(n)]
+            samples = [self.slopes_beside(moved, direction, step) for step in STEPS]
+            *slopes, values = zip(*samples, strict=True)
+            found.append([_limit(m, slope) for slope in slopes])
+            if _jump(m, value, values) != 0 or not all(map(m.isfinite, found[-1])):
                 return {}
-            found.append(slopes)
-        finite = all(m.isfinite(v) for slopes in found for v in slopes)
-        return dict(zip(moved, zip(*found, strict=True), strict=True)) if finite else {}
+        return dict(zip(moved, zip(*found, strict=True), strict=True))
 
     def _along(
         self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None
@@ -375,9 +391,12 @@ class Prober:
         others = self._along(
             x, sizes * [1 + m.mpf((7 * i) % 11) / 13 for i in range(sizes.size)], slice(None)
         )
+        with _probing(m, STEPS[-1]):
+            finer, _ = self._at({x: m.zero})
+        # A slope that more digits change is only rounding.
         known = [
-            (found[i].limit if i in found else v, other.limit)
-            for i, (v, other) in enumerate(zip(slopes, others, strict=True))
+            (found[i].limit if i in found else v if is_close(m, v, fine) else None, other.limit)
+            for i, (v, fine, other) in enumerate(zip(slopes, finer[x], others, strict=True))
         ]
         if any(
             v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit))
@@ -405,17 +424,17 @@ class Prober:
         return slopes, self._weigh(Algebra.map(plain, y))
 
     def slopes_beside(
-        self, places: Collection[Place], direction: Sequence[Any]
-    ) -> tuple[list[Any], Any]:
+        self, places: Collection[Place], direction: Sequence[Any], step: int = STEPS[0]
+    ) -> list[Any]:
         """Return the derivatives by some entries, and the value, beside the point in a direction."""
         m = self.tape.m
         moves = {x: np.full(sizes.size, m.zero) for x, sizes in self.sizes.items()}
         size = min(self.sizes[x][i] for x, i in places)
-        with _probing(m):
-            for (x, i), step in zip(places, direction, strict=True):
-                moves[x][i] = m.mpf(10) ** STEPS[0] * size * step
+        with _probing(m, step):
+            for (x, i), part in zip(places, direction, strict=True):
+                moves[x][i] = m.mpf(10) ** step * size * part
             slopes, (value,) = self._at(moves)
-        return [slopes[x][i] for x, i in places], value
+        return [*(slopes[x][i] for x, i in places), value]
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""
@@ -429,8 +448,9 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
     chosen  the values between, where their formula has a gap
     size    what distances are relative to, where the derivatives are those of one value
     """
+    with _probing(m, STEPS[-1]):  # to as many digits as the points on both sides
+        _, between = at(m.zero)
     with _probing(m):
-        _, between = at(m.zero)  # to as many digits as the points on both sides
         values = list(np.ravel(between if all(map(m.isfinite, np.ravel(between))) else chosen))
         left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
         gap = _gap(m, values, left, right)
@@ -480,7 +500,7 @@ def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Side
     if finite and is_close(m, left, right):
         middle = (left + right) / 2
         if not gap:
-            limit = middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
+            limit = middle if abs(middle) > m.mpf(10) ** NOTHING else m.zero
     elif finite:
         words = "the derivatives from both sides differ", "what the chain rule gives"
     if event is not None:
