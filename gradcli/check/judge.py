@@ -223,6 +223,8 @@ _RULES = 20  # digits to which the rules must be right for a mismatch to be the 
 # Passes of the reference and the rules over all operations at one precision, roughly.
 _PASSES = 4
 _BESIDE = 4 * float(np.finfo(float).eps)  # relative: a step to both sides of kinks
+_FURTHER = 1024.0  # times such a step, from where a continuous function differs more
+_LASTING = 0.9  # share of that difference that a jump has already at the nearer step
 _SEED = 20_100_719  # none that data are drawn with: they would be in step
 _JUMP = 1e-6  # an entry that differs by more on both sides lies on a kink; relative, too, to all
 _SHARE = 4  # balls are at least this many times as fast as plain multi-precision numbers
@@ -353,9 +355,9 @@ class Judge:
         m = _context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = self.float_results(self.root, [])[0] if value is None else value
-        value_bound, bounds, self.overflown = error_bounds(*self.question)
+        bounds, self.overflown = error_bounds(*self.question)
         found = [np.asarray(reached), *self.gradients]
-        floats = [*zip(found, [value_bound, *bounds], strict=True)]
+        floats = [*zip(found, bounds, strict=True)]
         source, self.comparisons = self._by_balls(m, floats) or self._by_numbers(m, floats)
         self.decided = True
         parts = [comparison.result(source) for comparison in self.comparisons]
@@ -585,13 +587,13 @@ class Judge:
 
         held = StandIns()
         try:
-            value_bound, bounds, _ = error_bounds(*self.question)
+            allowed, _ = error_bounds(*self.question)
             found = self._reference(held, _TIMES, "the reference in long double")
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
         computed = [found.value if value is None else value, *self.gradients]
-        allowed, errors = [value_bound, *bounds], [0.0, *found.errors]
+        errors = [0.0, *found.errors]
         rights = zip(self.names, [found.value, *found.slopes], strict=True)
         parts, wide = [], {}
         for i, (name, right) in enumerate(rights):
@@ -620,34 +622,62 @@ class Judge:
 
     @np.errstate(all="ignore")
     def _note_kinks(self, held: StandIns, parts: Sequence[VariableCheck]) -> None:
-        """Make agreement a kink where gradients are others on both sides of the point.
+        """Make agreement a kink where gradients, or values, are others on both sides of the point.
 
         Entries move by some units in the last place, zeros by some of the mean, all differently, so
-        that ties come apart.
+        that ties come apart. What is continuous differs more further away, what is only rounding by
+        no more than its bound.
         """
         if not held.kinks and not self._masks:
             return
-        draw, low, high = np.random.default_rng(_SEED).uniform, {**self.leaves}, {**self.leaves}
+        draw, steps = np.random.default_rng(_SEED).uniform, {}
         for leaf in reachable(self.nodes):
             if leaf.is_leaf and leaf.kind == "float":
                 size = np.abs(self.leaves[leaf]).astype(float)
                 step = _BESIDE * np.where(size, size, _mean(size) or 1.0) * draw(1, 2, size.shape)
-                low[leaf], high[leaf] = low[leaf] - step, high[leaf] + step
+                steps[leaf] = size + step - size  # exact: ties come apart alike further away
+
+        def points(times: float, moved: Sequence[Expr]) -> list[dict[Expr, Any]]:
+            return [
+                self.leaves | {x: self.leaves[x] + way * steps[x] for x in moved if x in steps}
+                for way in (-times, times)
+            ]
+
+        def results(times: float = 1, moved: Sequence[Expr] = self.order) -> list[list[Any]]:
+            return [self.float_results(self.root, at=at) for at in points(times, moved)]
+
         turned = set[Expr]()
         for mask in self._masks:
-            both = [forward([mask], self.every_leaf(mask) | at)[mask] for at in (low, high)]
+            both = [
+                forward([mask], self.every_leaf(mask) | at)[mask] for at in points(1, self.order)
+            ]
             if np.not_equal(*both).any():
                 turned |= {*definition_order(mask)}
-        sides = [self.float_results(self.root, at=at)[1:] for at in (low, high)]
-        for (name, x), part, chosen, *both in zip(
-            self.wrt.items(), parts, self.gradients, *sides, strict=True
+        near, far = results(), results(_FURTHER)
+        lasting = [
+            abs(b - a) > _LASTING * abs(d - c) for a, b, c, d in zip(*near, *far, strict=True)
+        ]
+        bounds: list[Any] = [0.0] * len(lasting)
+        if any(map(np.any, lasting)):
+            beside, _ = points(_FURTHER, self.order)
+            bounds, _ = error_bounds(self.root, self.nodes, beside, self.seed, "float64")
+        for place, ((name, x), part, chosen) in enumerate(
+            zip(self.wrt.items(), parts, self.gradients, strict=True), 1
         ):
-            left, right = (np.broadcast_to(side, x.shape) for side in both)
+            leaps = np.any(lasting[0])
+            if leaps or np.any(lasting[place]):  # perhaps only as others move
+                near = results(1, reachable([x]))
+            (low, *_), (high, *_) = near
+            leaps &= np.any(lasting[0] & (abs(high - low) > bounds[0]))
+            left, right = (np.broadcast_to(side[place], x.shape) for side in near)
             jump, size = abs(right - left), np.maximum(abs(left), abs(right))
-            on = jump > _JUMP * np.maximum(size, _mean(size))
-            if part.verdict is Verdict.AGREE and (on.any() or x in turned):
+            least = np.maximum(bounds[place], _JUMP * np.maximum(size, _mean(size)))
+            on = lasting[place] & (jump > least)
+            if part.verdict is Verdict.AGREE and (on.any() or leaps or x in turned):
                 part.verdict, part.worst = Verdict.KINK, None
-                part.reason = "a comparison in a mask turns here"
+                part.reason = (
+                    "the function jumps here" if leaps else "a comparison in a mask turns here"
+                )
                 if on.any():
                     i = index_of(int(np.argmax(on)), x.shape)
                     part.worst = Worst(i, float(chosen[i]), float(chosen[i]))

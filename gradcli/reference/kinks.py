@@ -137,12 +137,12 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     if steady and alike:
         return ends[-1]
     # Also what is only rounding, and may be exactly zero by chance.
-    if all(10 * abs(b) <= abs(a) for a, b in pairwise(filter(None, samples))):
+    if all(2 * abs(b) <= abs(a) for a, b in pairwise(filter(None, samples))):
         return m.zero
     return _UNSEEN if steady else m.nan
 
 
-PROBING_DIGITS = 300
+PROBING_DIGITS = 200
 _EVALUATIONS = 8  # passes through all operations that one probe takes
 _MOST_ORDERS = 32  # most orders in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
@@ -163,20 +163,24 @@ def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list
 
     An infinite limit counts where the value is finite further away; elsewhere the value is too
     large rather than at a pole.
+
+    Values alone need no derivatives of what nearly cancels: half of the digits is enough, and
+    many times as fast, at the cube roots of distances.
     """
     here = exact_array(m, asked.leaves[x])
     size = abs(here[index]) or m.one
 
     def at(move: Any) -> tuple[Any, Array]:
         there = here.copy()
-        there[index] += move * size
-        y = _tape_beside(m, asked, {x: there}).run(asked.root)
+        with m.workdps(m.dps // 2):
+            there[index] += m.sign(move) * m.cbrt(abs(move)) * size
+            y = _tape_beside(m, asked, {x: there}).run(asked.root)
         return (), Algebra.map(plain, np.ravel(y))
 
     found = []
     for sign in (-1, 1):
         with _probing(m):
-            _, far = at(sign * m.mpf("0.01"))
+            _, far = at(sign * m.mpf("1e-6"))
             side = _from_one_side(m, at, sign, [m.nan] * far.size, None)
         found.append(
             [
