@@ -87,7 +87,7 @@ class Statements(Transcription[Any]):
         return Piece((text, power))
 
     def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
-        found = operator_text(op, operands)
+        found = operator_text(op, operands) if self.target.has_sign(op) else None
         if found is not None:
             return found
         if op.sign == "**":
@@ -280,8 +280,12 @@ class PythonModule:
 
     def writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         """Return whether there is a text for an operation, the node, on operands."""
-        by_sign = is_shared(op) or op.sign == "**"
+        by_sign = self.has_sign(op) or op.sign == "**"
         return by_sign or bool(self.text_of_call(op, operands, node.static))
+
+    def has_sign(self, op: Op) -> bool:
+        """Return whether the sign of an operation means the same in the target."""
+        return is_shared(op)
 
 
 def quote(name: str) -> str:

@@ -37,8 +37,14 @@ class SympyModule(PythonModule):
     def reserved_names(self) -> set[str]:
         return super().reserved_names | {"sympy"}
 
+    def has_sign(self, op: Op) -> bool:
+        return super().has_sign(op) and op.sign not in (
+            "==",
+            "!=",
+        )  # which compare how things are written
+
     def text_of_call(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
-        return written_for_sympy(op, len(operands), static)
+        return written_for_sympy(op, operands, static)
 
     def number(self, value: float) -> str:
         if value.is_integer() and abs(value) < 2**53:
