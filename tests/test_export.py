@@ -27,7 +27,7 @@ ARRAYS = {
     "reductions": ("sum(x*x, axis=0) + mean(x) - std(x[0]) + max(x, axis=0)", {"x": [[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]]}),
     "product of matrices": ("sum((w @ x - y)**2)", {"w": [[1.0, 2.0], [3.0, -1.0], [0.5, 0.2]], "x": [1.0, -2.0], "y": [1.0, 2.0, 3.0]}),
     "indices": ("x[1:] * x[:-1] - x[::-1][:2] + x[-1]", {"x": [1.0, 4.0, 9.0]}),
-    "rows by a list": ("x[[0, 2, 0]].T", {"x": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]}),
+    "rows by a list": ("x[[0, 2, 0]].T*x[[1]][:, [1]]", {"x": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]}),
     "softmax": ("p = softmax(x)\n-log(p[1])", {"x": [1.0, 900.0, -3.0]}),
     "where at a kink": ("where(x > 0, sqrt(x), 0) + relu(x) + abs(x)", {"x": [-1.0, 0.0, 4.0]}),
     "a branch that is not taken": ("where(x == 0, 1, sin(x)/x) + where(x < 5, exp(x), 1)", {"x": [0.0, 1.0, 900.0]}),
