@@ -45,6 +45,7 @@ from gradcli.reference.kinks import (
     Sides,
     active_kinks,
     has_inner,
+    is_close,
     is_same,
     on_kink,
     with_inner_choices,
@@ -136,7 +137,7 @@ class Pass(NamedTuple):
     engine     E-infinity: the same
     """
 
-    tape: ReferenceTape
+    tape: Any
     y: np.ndarray
     chosen: Mapping[int, Sides]
     reference: list[np.ndarray]
@@ -541,6 +542,16 @@ class Judge:
             for i, event in self._mask_kinks[x].items():
                 nearby = [slopes.ravel()[i] * (1 + share) for share in (-1e-12, 1e-12)]
                 own[i] = on_kink(event, probed=False, others=nearby)
+        choice = next((s for s in found.chosen.values() if s.limit is None), None)
+        if choice is not None:  # what follows from a choice is one
+            for own, exact, *both in zip(sides, engine, *tape.slopes_beside(), strict=True):
+                for i, (chosen, left, right) in enumerate(
+                    zip(*map(np.ravel, (exact, *both)), strict=True)
+                ):
+                    if i in own and own[i].gap:
+                        own[i].others = [*own[i].others, chosen]
+                    elif i not in own and not is_close(m, left, right):
+                        own[i] = Sides(choice.place, choice.convention, left, right)
         smooth = not (tape.scalars.events or any(self._mask_kinks.values())) and are_finite(
             m, reference
         )

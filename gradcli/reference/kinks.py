@@ -532,6 +532,22 @@ class _Choosing(ReferenceTape):
                 flat[i] = Traced(self.scalars, chosen, Limit(), behind)
         return found
 
+    def slopes_beside(self) -> list[list[Array]]:
+        """Return the gradients where what is differentiated inside has moved to both sides."""
+        m, asked, found = self.m, self.asked, []
+        with _probing(m):
+            for sign in (-1, 1):
+                there = {}
+                for x in {node.static["of"].x for node in self.known}:
+                    here = Algebra.map(plain, self.table[x])
+                    steps = 1 + np.arange(here.size).reshape(here.shape)  # which part ties
+                    moved = here + sign * m.mpf(10) ** STEPS[0] * steps
+                    there[x] = np.asarray(moved, dtype=object)
+                other = _tape_beside(m, asked, there)
+                y = other.run(asked.root, asked.nodes)
+                found.append(other.slopes(y, exact_array(m, asked.seed), asked.nodes))
+        return found
+
     def _sides(self, node: Expr, derivative: Array) -> dict[int, Sides]:
         """Return the entries of a derivative on a kink, or not finite, with both sides."""
         of: Derivation = node.static["of"]

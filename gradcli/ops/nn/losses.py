@@ -462,9 +462,10 @@ class_labels = flat(
     static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored:
-    f"np.where(np.equal({{0}}, {ignored}), 0, {{0}}).astype(np.int64)" if ignored is not None else "np.asarray({0}, dtype=np.int64)",
+    ("{0}" if ignored is None else f"np.where(np.equal({{0}}, {ignored}), 0, {{0}})") + ".astype(np.int64)",
     torch=lambda shapes, classes, ignored:
-    f"torch.where(torch.as_tensor({{0}}) == {ignored}, 0, torch.as_tensor({{0}})).to(torch.int64)" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
+    ("torch.as_tensor({0})" if ignored is None else f"torch.where(torch.as_tensor({{0}}) == {ignored}, 0, torch.as_tensor({{0}}))")
+    + ".to(torch.int64)",
 )
 
 
