@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -205,15 +205,14 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
         ways[steps] = ways.get(steps, 0.0) + _share(path, entries)
     shares = [f"{number_in_words(share)} by {steps}" for steps, share in [*ways.items()][:_FACTORS]]
     edges = list(_edges(entries, paths[0]))
-    factors = sorted(edges, key=lambda edge: -abs(math.log(abs(edge.factor))))
+    factors = sorted(edges, key=lambda pair: -abs(math.log(abs(pair[1]))))
     if kind == "plain":
         alone = len(ways) == 1 and not gradient.left_out
         shares[0] = f"{begin}: {f'all of it by {steps}' if alone else shares[0]}"
     else:
-        is_telling = [edge for edge in factors if abs(edge.factor) != 1] or factors
+        telling = [pair for pair in factors if abs(pair[1]) != 1] or factors
         told = ", ".join(
-            f"{number_in_words(edge.factor)} at {entries.name_in_words(edge.part.node)}"
-            for edge in is_telling[:_FACTORS]
+            f"{number_in_words(factor)} at {edge.user}" for edge, factor in telling[:_FACTORS]
         )
         size_word = "largest" if kind == "large" else "smallest"
         said = f"the {size_word} factors on its way are {told}"
@@ -222,14 +221,14 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
         shares.insert(0, f"{begin}: {said}" if told else begin)
     more = max(0, len(ways) - _FACTORS) + gradient.left_out
     shares += [f"and {more:,} smaller paths"] if more else []
-    for edge in edges:
-        factor = edge.factor if edge in factors[:_FACTORS] else 1.0
-        shares += Edge(entries, edge.part, edge.entry).facts(factor)
+    for edge, factor in edges:
+        shares += edge.facts(factor if (edge, factor) in factors[:_FACTORS] else 1.0)
     passing = {part.node for part in entries.arrived.get(entries.id, [])}
     shares += [
         f"also, {each.words}" for each in stops(entries, entries.id, passing) if not each.natural
     ]
-    first = (factors[0].part.node, factors[0].part.operand) if factors else (entries.id, None)
+    part = factors[0][0].part if factors else None
+    first = (entries.id, None) if part is None else (part.node, part.operand)
     return entries.story(kind, list(dict.fromkeys(shares)), *first)
 
 
@@ -238,16 +237,8 @@ def _share(path: Path, entries: Entries) -> float:
     return float(np.broadcast_to(path.contribution, entries.mask.shape)[entries.index])
 
 
-class _Edge(NamedTuple):
-    """An edge of a path: the entries of its operand that are meant, and what it multiplies by."""
-
-    part: Contribution
-    entry: Mask
-    factor: float
-
-
-def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
-    """Yield the edges of a path that something flows through.
+def _edges(entries: Entries, path: Path) -> Iterator[tuple[Edge, float]]:
+    """Yield the edges of a path that something flows through, and what each multiplies by.
 
     For arrays, a factor is the ratio of mean magnitudes. For an operand that stands in several
     places, it is the sum of their factors.
@@ -266,7 +257,7 @@ def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
             else:
                 factor += _mean(part.passed, mask) / before if before else math.nan
         if factor and math.isfinite(factor):
-            yield _Edge(parts[-1], mask, factor)
+            yield Edge(entries, parts[-1], mask), factor
         mask = above
 
 

@@ -198,9 +198,10 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
 
 
 def _numbers(leaf: str, said: Any) -> np.ndarray:
+    what = f"the gradient of '{leaf}'"
     if said is None:
-        raise ArgumentError(f"the gradient of '{leaf}' is None")
-    return real(unmask(said, f"the gradient of '{leaf}'"), f"the gradient of '{leaf}' must be")
+        raise ArgumentError(f"{what} is None")
+    return real(unmask(said, what), f"{what} must be")
 
 
 def real(given: Any, demand: str) -> np.ndarray:

@@ -215,7 +215,6 @@ GRADIENT = "gradient"
 _KINDS = {"gradient": GRADIENT, "jvp_of": JVP, "adjoint": ADJOINT}  # by the option that gives each
 _EQUATIONS = {"implicit": RESIDUAL, "fixed_point": FIXED_POINT}
 OPTIONS = (*_KINDS, *_EQUATIONS)
-_WORDS = {GRADIENT: "gradient", JVP: "JVP", ADJOINT: "adjoint"}
 
 
 class Asked(NamedTuple):
@@ -231,7 +230,7 @@ class Asked(NamedTuple):
 
     def title(self, by: str | None, order: int, name: Callable[[Any], str]) -> str:
         """Whose derivative it is, in words."""
-        what = "Hessian" if order == 2 else _WORDS[self.kind]
+        what = "Hessian" if order == 2 else "JVP" if self.kind == JVP else self.kind
         return f"{by}'s own {what}" if by is not None else f"the {what} {name(self.claim)}"
 
 

@@ -38,7 +38,7 @@ from gradcli.check.rounding import (
 from gradcli.functions.arguments import Subject, as_given, leaves_of
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import contributions, plus, scale_guarded, sweep, varied_nodes
+from gradcli.graph.sweep import plus, pull_back, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.special import gamma
@@ -324,16 +324,11 @@ def _sweep(
     found: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
-        if node in targets:
+        if node in targets:  # leaves
             found[node] = cotangent
-        wanted = tuple([operand in needed for operand in node.operands])
-        if True not in wanted:
             return ()
-        values = read()
-        given = [values[node], *(None if x is None else values[x] for x in node.operands)]
-        return [
-            passed(part) for part in contributions(node, wanted, cotangent, given, scale_guarded)
-        ]
+        parts = pull_back(node, needed, cotangent, read().__getitem__, scale_guarded)
+        return [*map(passed, parts)]
 
     sweep(order, {order[-1]: seed} if order[-1] in needed else {}, pull)
     return found

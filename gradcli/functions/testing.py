@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import WRAPPER_ASSIGNMENTS, partial
 from inspect import signature
 from typing import Any, Required, TypedDict, Unpack
 
@@ -159,12 +159,8 @@ def gradient_test(
             __tracebackhide__ = True
             assert_gradient(function, gradient, **options)
 
-        test.__name__, test.__qualname__, test.__module__ = (
-            function.__name__,
-            function.__qualname__,
-            function.__module__,
-        )
-        test.__doc__ = function.__doc__
+        for name in WRAPPER_ASSIGNMENTS:  # without __wrapped__, which pytest would ask for fixtures
+            setattr(test, name, getattr(function, name))
         test.gradcli_seed = options.get("random_state", 0)  # type: ignore[attr-defined]  # in its name, where pytest runs it
         return test
 

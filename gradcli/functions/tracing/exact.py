@@ -485,7 +485,7 @@ def _jax(subject: Subject) -> Run:
         (program,) = programs
         # JAX sorts a dictionary by its keys.
         arguments = [Traced(tensors[name], passage) for name in sorted(tensors)]
-        found = JaxprRun(passage).evaluate(program.jaxpr, program.consts, arguments)
+        found = JaxprRun(passage).evaluate(program, arguments)
         return [_tensor_of(part) for part in found]
 
     return run

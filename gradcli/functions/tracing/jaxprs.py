@@ -47,8 +47,9 @@ class JaxprRun:
     custom: bool = False
     place: Callable[[], Place | None] = lambda: None
 
-    def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """Return the results of a program at these arguments."""
+    def evaluate(self, program: Any, arguments: Sequence[Any]) -> list[Any]:
+        """Return the results of a program at these arguments; it may have constants of its own."""
+        jaxpr, constants = getattr(program, "jaxpr", program), getattr(program, "consts", ())
         literal = import_module("jax.extend.core").Literal
         values: dict[Any, Any] = {}
 
@@ -74,11 +75,7 @@ class JaxprRun:
             run = replace(
                 self, custom=self.custom or name.startswith("custom"), place=self.passage.place
             )
-            return (
-                run.evaluate(inner.jaxpr, inner.consts, operands)
-                if hasattr(inner, "jaxpr")
-                else run.evaluate(inner, (), operands)
-            )
+            return run.evaluate(inner, operands)
         if name in _FLOWS:
             return _FLOWS[name](self, parameters, operands)
         if name == "stop_gradient":
@@ -118,8 +115,7 @@ class JaxprRun:
         if isinstance(index, Chosen):
             self.passage.decide()
         branches = parameters["branches"]
-        branch = branches[min(max(int(index), 0), len(branches) - 1)]
-        return self.evaluate(branch.jaxpr, branch.consts, rest)
+        return self.evaluate(branches[min(max(int(index), 0), len(branches) - 1)], rest)
 
     def loop(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``while_loop``: as long as its condition is true."""
@@ -130,8 +126,8 @@ class JaxprRun:
             list(operands[conditions + bodies :]),
         )
         condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
-        while bool(self.evaluate(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
-            carried = self.evaluate(body.jaxpr, body.consts, [*done, *carried])
+        while bool(self.evaluate(condition, [*asked, *carried])[0]):
+            carried = self.evaluate(body, [*done, *carried])
         return carried
 
     def scan(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
@@ -149,9 +145,7 @@ class JaxprRun:
         order = range(parameters["length"])
         given: list[list[Any]] = []
         for i in reversed(order) if parameters["reverse"] else order:
-            found = self.evaluate(
-                body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)]
-            )
+            found = self.evaluate(body, [*fixed, *carried, *(row[i] for row in rows)])
             carried = found[:carries]
             given.append(found[carries:])
         if parameters["reverse"]:
@@ -166,7 +160,7 @@ class JaxprRun:
             operands[begin : begin + counts.solve],
             operands[begin + counts.solve + counts.transpose_solve :],
         )
-        return self.evaluate(solve.jaxpr, solve.consts, [*kept, *right])
+        return self.evaluate(solve, [*kept, *right])
 
 
 _FLOWS: dict[str, Callable[[JaxprRun, Any, Sequence[Any]], list[Any]]] = {
