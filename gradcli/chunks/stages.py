@@ -50,7 +50,8 @@ def aligned_axis(node: Expr, cuts: Cuts, place: int, length: int) -> int | None:
 
     ``place``: of the operand, which is not cut; ``length``: of the axis that is
     """
-    operand, found = node.operands[place], layout_of(node, cuts)
+    operand = node.operands[place]
+    found = layout_of(node, cuts)
     assert operand is not None
     for axis, extent in enumerate(operand.shape):
         if extent != length:
@@ -240,7 +241,8 @@ class Staged:
         return splitting, interpret(reachable(roots), splitting)
 
     def _stages(self) -> list[Stage]:
-        layouts, stages = self.splitting.layouts, [Stage()]
+        layouts = self.splitting.layouts
+        stages = [Stage()]
 
         def at(stage: int) -> Stage:
             while len(stages) <= stage:

@@ -270,7 +270,8 @@ def _saved_as(node: Expr, place: int) -> str:
 
     Of a tensor and a number, the number is "other", wherever it stands.
     """
-    op, operand = node.op, node.operands[place]
+    op = node.op
+    operand = node.operands[place]
     assert op is not None
     names = op.operands * len(node.operands) if op.variadic else op.operands
     if place and op.algebra == "power":

@@ -65,7 +65,8 @@ def _with_repair(
     kind: str = "nonfinite", begin: str = "a finite number there: ",
 ) -> Why:  # fmt: skip
     """Return a story with an expression that has a better number, if the cross-check knows one."""
-    check, repair = entries.explanation.record.check, None
+    check = entries.explanation.record.check
+    repair = None
     if check is not None and check.repairs:
         rewrite, (first, *_) = check.rewrite, check.repairs
         repair = first.partition(" as ")[2] if rewrite is None else rewrite.text
@@ -93,7 +94,8 @@ def _way_back(
         adjoint = entries.node(found[0].node).adjoint
         if isinstance(adjoint, tuple) or not is_bad(np.asarray(adjoint)[found[1]]).any():
             return found
-        id, mask = found[0].node, found[1]
+        id = found[0].node
+        mask = found[1]
 
 
 def _at_entries(part: Contribution, mask: Mask) -> Any:
@@ -157,8 +159,10 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
 def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
     """Yield sums, forward and backward: the bits lost, the node, and a text in words."""
     for node in entries.explanation.nodes:
-        operands, algebra = entries.operands(node.id), entries.algebra(node.id)
-        name, terms = entries.name_in_words(node.id), [each.value for each in operands]
+        operands = entries.operands(node.id)
+        algebra = entries.algebra(node.id)
+        name = entries.name_in_words(node.id)
+        terms = [each.value for each in operands]
         if node.kind == "float" and algebra in ("sum", "difference"):
             named = " and ".join(map(entries.value_in_words, operands))
             words = f"{name} subtracts what is nearly equal, {named}"
@@ -248,7 +252,8 @@ def _edges(entries: Entries, path: Path) -> Iterator[tuple[Edge, float]]:
         parts = [part for part in entries.arrived.get(operand, []) if part.node == user]
         if not parts:
             continue
-        above, factor = entries.above(parts[0], mask), 0.0
+        above = entries.above(parts[0], mask)
+        factor = 0.0
         before = _mean(entries.node(user).adjoint, above)
         for part in parts:
             local = None if part.local is None else entries.number(part.local, above)
@@ -302,7 +307,8 @@ def zero_gradient(entries: Entries) -> Why:
         unread = [reason for reason in reasons if reason.unread]
         words = " and ".join(reason.words for reason in unread)
         reasons = [first._replace(words=f"it is never read: {words}"), *reasons[len(unread) :]]
-    words, node = reasons[0].words, entries.node(first.operand or entries.id)
+    words = reasons[0].words
+    node = entries.node(first.operand or entries.id)
     more = [f"also, {reason.words}" for reason in reasons[1:_TOLD]]
     if len(reasons) > _TOLD:
         more.append(f"and {len(reasons) - _TOLD} more ways are zero")

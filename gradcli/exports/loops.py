@@ -268,7 +268,9 @@ class Loops:
         """Return the sum of a node's entries, as an expression."""
         if not node.shape:
             return self.value(node)[0]
-        name, total, index = self.array_of(node), self.names.new("total"), self.names.new("k")
+        name = self.array_of(node)
+        total = self.names.new("total")
+        index = self.names.new("k")
         self._add(self.syntax.variable.format(total, self.syntax.number(0.0)))
         self._loop(index, math.prod(node.shape), f"{total} = {total} + {name}[{index}];")
         return total
@@ -326,12 +328,14 @@ class Loops:
         """
         op = node.op
         assert op is not None
-        sources, targets = sources_of_entries(node, op), None
+        sources = sources_of_entries(node, op)
+        targets = None
         zeros = np.arange(math.prod(node.shape))
         # An operand, places in the result, and the operand's entries for them.
         copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []
         if sources is not None:
-            begin, zeros = 1, np.flatnonzero(sources[0] == 0)
+            begin = 1
+            zeros = np.flatnonzero(sources[0] == 0)
             for operand, size in zip(node.given_operands, sources[1], strict=True):
                 own = np.flatnonzero((sources[0] >= begin) & (sources[0] < begin + size))
                 copies.append((operand, own, sources[0].ravel()[own] - begin))
@@ -391,14 +395,16 @@ class Loops:
         steps = np.unique(np.diff(places))
         if steps.size > 1:
             return f"{self._table(self.names.new('places'), places)}[{index}]"
-        first, step = int(places[0]), int(steps[0]) if steps.size else 0
+        first = int(places[0])
+        step = int(steps[0]) if steps.size else 0
         spread = index if step == 1 else f"{step}*{index}"
         return str(first) if not step else f"{first} + {spread}" if first else spread
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:
         """Write an array of all entries of a node in its shape."""
         view = self.reader.views[node]
-        item, text = view.item, self.text[view.item][0]
+        item = view.item
+        text = self.text[view.item][0]
         if not node.shape:
             self._add(self.syntax.constant.format(name, text))
             return
@@ -438,7 +444,9 @@ class Loops:
         (operand,) = item.operands
         start = self._words(fold.start.replace("__builtin_inf()", "((real)__builtin_inf())"))
         start = self.syntax.number(float(start)) if start.lstrip("-").isdigit() else start
-        axes, over, total = item.axes, item.over, name
+        axes = item.axes
+        over = item.over
+        total = name
         if axes:
             self._declare(name, item.size)
             self._open(axes)

@@ -165,7 +165,8 @@ def wrap(line: str, width: int = 116) -> list[str]:
     begin = opening.end() if opening else len(line)
     while len(line) > width and (place := line.rfind(", ", begin, width) + 1):
         found.append(line[:place])
-        line, begin = indent + line[place + 1 :], len(indent)
+        line = indent + line[place + 1 :]
+        begin = len(indent)
     return [*found, line]
 
 

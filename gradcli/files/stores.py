@@ -335,7 +335,8 @@ class Sink:
 
     def _open(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> Any:
         if self.suffix == ".zarr":
-            zarr, place = library("zarr", ".zarr"), str(self.folder / "data.zarr")
+            zarr = library("zarr", ".zarr")
+            place = str(self.folder / "data.zarr")
             return zarr.create_array(
                 place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks)
             )

@@ -157,7 +157,8 @@ def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along
         shape = along[name].shape
         found[name] = np.zeros(shape)
         for other, block in _by_argument(arguments, wrt, row).items():
-            part, wanted = _numbers(f"{name},{other}", block), (*shape, *along[other].shape)
+            part = _numbers(f"{name},{other}", block)
+            wanted = (*shape, *along[other].shape)
             if part.shape != wanted:
                 raise ArgumentError(
                     f"the second derivative by '{name}' and '{other}' has the shape "
@@ -302,7 +303,8 @@ def product(
     product does. One that takes no more than the arguments gives the Jacobian, or for a result that
     is one number the gradient.
     """
-    arguments, called = list(given.values()), by_names(gradient, list(given))
+    arguments = list(given.values())
+    called = by_names(gradient, list(given))
     if _takes_another(gradient, list(given)):
         own = tuple([seed.copy() for seed in seeds])
         return called(*arguments, own[0] if len(own) == 1 else own)
@@ -434,7 +436,8 @@ class Parameters:
 
     def taken_by(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that takes these parameters after its own arguments."""
-        torch, count = import_module("torch"), len(self.values)
+        torch = import_module("torch")
+        count = len(self.values)
 
         def call(*values: Any) -> Any:
             own = values[: len(values) - count]

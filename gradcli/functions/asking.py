@@ -122,7 +122,8 @@ def set_place(record: Record, definition: tuple[str, int] | None) -> None:
     """Set the place of a record to that of its function."""
     file, line = definition or ("", 1)
     if os.path.isfile(file):
-        record.file, record.line = path_text(Path(file)), line
+        record.file = path_text(Path(file))
+        record.line = line
 
 
 def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -149,7 +150,8 @@ def arguments_of(
             "--function needs its arguments",
             help="--at x='randn(5)' --at y=2, by the names of its parameters",
         )
-    load, calculator = programs.loader(folder), programs.fresh(state)
+    load = programs.loader(folder)
+    calculator = programs.fresh(state)
 
     def value_of(name: str, text: str) -> Any:
         parts = _parts_of(name, text)

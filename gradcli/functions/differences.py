@@ -388,7 +388,8 @@ def hold_claims(
             index = (
                 tuple(int(p) for p in np.unravel_index(i, claimed.shape)) if claimed.ndim else ()
             )
-            check.worst, worst = Worst(index, said, estimate.value), relative
+            check.worst = Worst(index, said, estimate.value)
+            worst = relative
             if verdict is Verdict.UNDETERMINED:
                 check.reason = f"differences are good to {estimate.error:.1g} only"
             elif verdict is Verdict.KINK and estimate.sides is not None:

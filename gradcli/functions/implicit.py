@@ -79,7 +79,8 @@ def check_solution(
     )
     unsure = 4 * (step + float(np.linalg.cond(jacobian)) * epsilon)
     truth = truth_of(replace(there, wrt=subject.wrt))
-    atol, checks = truth.atol, []
+    atol = truth.atol
+    checks = []
     for seeds, said in zip(directions, claims, strict=True):
         size = max((_largest(part[np.isfinite(part)]) for part in said.values()), default=0.0)
         multipliers = np.linalg.solve(jacobian.T, np.ravel(seeds[0])).reshape(here.value[0].shape)
@@ -118,7 +119,8 @@ def _solution(jacobian: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np.ndarray:
     """Return the derivative of the residual by the solution, from its trace or by differences."""
     size = residual.value[0].size
-    found, rows = trace(residual), []
+    found = trace(residual)
+    rows = []
     for row in np.eye(size):
         seed = row.reshape(residual.value[0].shape)
         if found is None:

@@ -88,7 +88,9 @@ class Stochastic(Arithmetic):
 
     def __init__(self, kind: Format) -> None:
         super().__init__("float32")
-        self.kind, self.unit, self.smallest_normal = kind, kind.unit, kind.least
+        self.kind = kind
+        self.unit = kind.unit
+        self.smallest_normal = kind.least
         self.narrow = kind.unit > _SINGLE
         self.smallest = 2 * kind.unit * kind.least
         self.overflows = False
@@ -227,7 +229,8 @@ def reaches(
     order = reachable([root])
     needed = varied_nodes(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
-    targets, forwards = set(wrt.values()), list[dict[Expr, Any]]()
+    targets = set(wrt.values())
+    forwards: list[dict[Expr, Any]] = []
     seed = Moved(np.float64(1), np.float64(1), arithmetic)
 
     def read() -> Mapping[Expr, Any]:
@@ -352,7 +355,8 @@ def _read_back(
             or table[node].own is None
         ):
             continue
-        x, made = node.operand, table[node]
+        x = node.operand
+        made = table[node]
         assert op.partials[0] is not None
         slope = op.partials[0](made.value, table[x].value, **node.static)
         shift = np.where(

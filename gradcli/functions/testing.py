@@ -175,13 +175,11 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
 
     ``given`` has all options of `check_gradient` by their names.
     """
-    by, order, at, wrt, points = (
-        given["by"],
-        given["order"],
-        given.get("at"),
-        given["wrt"],
-        option_of("points", given["points"]),
-    )
+    by = given["by"]
+    order = given["order"]
+    at = given.get("at")
+    wrt = given["wrt"]
+    points = option_of("points", given["points"])
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
     what = questions_of(given, by, order, str, given["forward"])
@@ -221,7 +219,8 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
 
 def _draw(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
     """Draw the arguments of a point."""
-    calculator, random = Programs().fresh(state), np.random.default_rng(state)
+    calculator = Programs().fresh(state)
+    random = np.random.default_rng(state)
     found = {}
     for name, value in at.items():
         if isinstance(value, str):

@@ -298,7 +298,8 @@ class Graph:
 
     def _is_light(self, shape: Shape) -> bool:
         """Return whether an array is too small for any limit."""
-        entries, limits = math.prod(filter(None, shape)), self.limits
+        entries = math.prod(filter(None, shape))
+        limits = self.limits
         return entries <= LIGHT and entries <= limits.entries and len(shape) <= limits.dimensions
 
     @staticmethod

@@ -108,7 +108,9 @@ class Chunks:
     """
 
     def __init__(self, name: str, out: Shape) -> None:
-        self.name, self.out, self.fold = name, out, ""
+        self.name = name
+        self.out = out
+        self.fold = ""
 
     def arrange(self, x: Cut, order: Iterable[int | None]) -> Cut:
         places = list(order)

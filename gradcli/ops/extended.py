@@ -155,7 +155,8 @@ MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
-    zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
+    zeros = (x == 0).sum(axis=axes, keepdims=True)
+    filled = np.where(x == 0, _ONE, x)
     product = filled.prod(axis=axes, keepdims=True)
     # At the only zero, the product of the other entries is that of all entries that are not zero.
     slope = np.where(

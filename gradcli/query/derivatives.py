@@ -350,7 +350,8 @@ def _as_pytorch(
     order: Sequence[Expr], root: Expr, seed: Any, x: Expr, values: Values
 ) -> tuple[Any, list[Expr]]:
     """Return the adjoint of x with IEEE products, and the nodes that make NaN on the way."""
-    needed, made = grad_nodes(order, {x}), list[Expr]()
+    needed = grad_nodes(order, {x})
+    made: list[Expr] = []
     adjoints: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Any:

@@ -108,7 +108,8 @@ class Flat:
                 f"the vector has the shape {array.shape}: it holds {wanted} entries along one "
                 f"axis, for {self._layout}"
             )
-        found, begin = {}, 0
+        found = {}
+        begin = 0
         for name, shape in self.shapes.items():
             size = array.size - self._size if shape is None else math.prod(shape)
             part = array[begin : begin + size]
@@ -257,7 +258,8 @@ class Compiled:
         if at is not None or not self.words.issuperset(bindings):
             bindings = self._by_names(at, bindings)
         parts: list[Any] = list(bindings)  # names and shapes: the key of a plan
-        dtype, kind = self.float_dtype, None
+        dtype = self.float_dtype
+        kind = None
         for name, value in bindings.items():
             if type(value) is _ARRAY and value.dtype is dtype:
                 parts.append(value.shape)

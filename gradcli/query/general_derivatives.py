@@ -69,7 +69,8 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
         for node in reachable([root])
         if node.is_leaf and node.payload.name in names
     }
-    function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
+    function = Columns(scope, root, leaves, leaves)
+    conditions = list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # generic values, none special
     intervals = _GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)
     places, equations = dict[str, None](), dict[str, None]()
@@ -253,7 +254,8 @@ class Judging:
         key = ",".join(path)
         self.check.claims.append(Claim(key, "formula", Verdict.UNDETERMINED, reason=reason))
         if self.check.verdict < Verdict.UNDETERMINED:
-            self.check.verdict, self.check.reason = Verdict.UNDETERMINED, reason
+            self.check.verdict = Verdict.UNDETERMINED
+            self.check.reason = reason
 
 
 def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
@@ -275,7 +277,8 @@ _LISTED = 20  # names listed in a help
 
 def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
     """Yield a record for each query among the statements of a program, and for each error."""
-    program, found = script.opened, False
+    program = script.opened
+    found = False
     said: list[Binding | Definition] = []
 
     def derive(query: Query, said: Statement, names: Path | None) -> DerivativeRecord:
@@ -307,9 +310,11 @@ def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
     if not found:  # no query: derive the functions it defines, or else the last name it binds
         definitions = [part for part in said if isinstance(part, Definition)]
         for part in definitions or said[-1:]:
-            text, names = part.name, None
+            text = part.name
+            names = None
             if isinstance(part, Definition):
-                text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
+                text = f"{part.name}({', '.join(part.parameters)})"
+                names = tuple(part.parameters)
             names = names if asked.wrt is None else asked.wrt
             record = derive(query_of(text, program), part, names)
             if asked.related is not None:

@@ -141,7 +141,8 @@ class Subjects:
 
         def refutes(point: Sequence[float]) -> bool:
             """Tell whether the computed number is off the reference by more than rounding."""
-            reference, computed = value_at(truth, Box.at(point)), self._at(left, point)
+            reference = value_at(truth, Box.at(point))
+            computed = self._at(left, point)
             if reference is None or not np.isfinite(computed):
                 return False
             low, high = map(float, reference.ends)
@@ -159,7 +160,9 @@ class Subjects:
             return Verdict.UNDETERMINED, None, REACHED
         names = {leaf.payload.name: i for i, leaf in enumerate(self.variables)}
         moving = {name: i for name, i in names.items() if name in self.over}
-        worst, point, box = None, found.point, found.box
+        worst = None
+        point = found.point
+        box = found.box
         if point is not None:
             right = self.root if subject is None else grad(self.root, subject)
             at = {name: point[i] for name, i in moving.items()}

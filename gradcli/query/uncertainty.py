@@ -136,7 +136,8 @@ def covariance_matrix(
     for names, covariance in given:
         if any(name not in places for name in names):
             continue
-        listed, value = f"--cov {','.join(names)}", np.asarray(covariance, np.float64)
+        listed = f"--cov {','.join(names)}"
+        value = np.asarray(covariance, np.float64)
         if not np.isfinite(value).all():
             raise UsageError(f"{listed}: a covariance is a finite number")
         entries = np.concatenate(
@@ -231,7 +232,8 @@ class Propagation:
         deviation aside. Nothing is recorded, and nothing bends, where there are no second
         derivatives.
         """
-        none, variances = np.zeros(len(self.covariances)), np.diag(self.covariances)
+        none = np.zeros(len(self.covariances))
+        variances = np.diag(self.covariances)
         try:
             blocks = hessian(self.scope, self.root, self.leaves, self.values)
         except GradcliError:

@@ -123,7 +123,8 @@ class Exact:
 
         Gives None where there is no verdict.
         """
-        scope, leaves = self.scope(self.subject.floats), self.trace.leaves
+        scope = self.scope(self.subject.floats)
+        leaves = self.trace.leaves
         try:
             found = self.pull({root: np.float64(1)}, leaves.values())
             grad = {
@@ -232,7 +233,8 @@ class Exact:
     def scope(self, floats: Floats) -> Scope:
         """Return a scope with the exact values of the leaves, at these numbers of the arguments."""
         scope = Scope()
-        scope.graph, scope.in_passing = self.trace.graph, True
+        scope.graph = self.trace.graph
+        scope.in_passing = True
         values = {
             self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()
         }
@@ -259,7 +261,8 @@ class Exact:
 
     def _add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
         """Return the sum of all entries of nodes, with weights."""
-        add, total = find("sum"), None
+        add = find("sum")
+        total = None
         for node, weights in terms:
             weighted = (
                 node
@@ -357,7 +360,8 @@ def run_at(
 
 def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None]) -> Exact | None:
     """Return the trace at these numbers, if it gives the function's own value."""
-    wanted, passage = subject.numbers(floats), Passage()
+    wanted = subject.numbers(floats)
+    passage = Passage()
     try:
         results, nodes, trace = run_at(subject, run, floats, passage)
     finally:

@@ -120,11 +120,9 @@ class JaxprRun:
     def loop(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``while_loop``: as long as its condition is true."""
         conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
-        asked, done, carried = (
-            operands[:conditions],
-            operands[conditions : conditions + bodies],
-            list(operands[conditions + bodies :]),
-        )
+        asked = operands[:conditions]
+        done = operands[conditions : conditions + bodies]
+        carried = list(operands[conditions + bodies :])
         condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
         while bool(self.evaluate(condition, [*asked, *carried])[0]):
             carried = self.evaluate(body, [*done, *carried])
@@ -137,11 +135,9 @@ class JaxprRun:
             parameters["num_carry"],
             parameters["jaxpr"],
         )
-        fixed, carried, rows = (
-            operands[:constants],
-            list(operands[constants : constants + carries]),
-            operands[constants + carries :],
-        )
+        fixed = operands[:constants]
+        carried = list(operands[constants : constants + carries])
+        rows = operands[constants + carries :]
         order = range(parameters["length"])
         given: list[list[Any]] = []
         for i in reversed(order) if parameters["reverse"] else order:
@@ -154,7 +150,8 @@ class JaxprRun:
 
     def solve(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``custom_linear_solve``: as its own solver does, of what it keeps for that."""
-        counts, solve = parameters["const_lengths"], parameters["jaxprs"].solve
+        counts = parameters["const_lengths"]
+        solve = parameters["jaxprs"].solve
         begin = counts.matvec + counts.vecmat
         kept, right = (
             operands[begin : begin + counts.solve],
@@ -179,7 +176,8 @@ def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
 
     A primitive within JAX's own functions has the place where these are called.
     """
-    at, traceback = _frame(equation), equation.source_info.traceback
+    at = _frame(equation)
+    traceback = equation.source_info.traceback
     if at is None:
         return around()
     codes, instructions = traceback.raw_frames()
@@ -297,7 +295,8 @@ def _moving_rule(*sources: int) -> Rule:
     """
 
     def rule(primitive: Any, *operands: Any, **parameters: Any) -> Any:
-        numbered, count = list(operands), 0
+        numbered = list(operands)
+        count = 0
         moved = sources or range(len(operands))
         for i in moved:
             size = int(np.prod(np.shape(operands[i]), dtype=int))
@@ -317,7 +316,8 @@ def _add_at(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -
 
     The adjoints of numbered entries say which ones.
     """
-    jax, size = import_module("jax"), int(np.prod(np.shape(x), dtype=int))
+    jax = import_module("jax")
+    size = int(np.prod(np.shape(x), dtype=int))
     add = partial(primitive.bind, np.zeros(np.shape(x)), np.asarray(indices))
     _, pull = jax.vjp(lambda given: add(given, **parameters), np.zeros(np.shape(new)))
     (places,) = pull(1.0 + np.arange(size).reshape(np.shape(x)))  # 0 marks what is added nowhere

@@ -156,7 +156,8 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
     The context gives the dtypes that autocast chooses, which the tensors do not show.
     """
     autocast = import_module("torch").autocast
-    entered, chosen = autocast.__enter__, set()
+    entered = autocast.__enter__
+    chosen = set()
 
     def note(self: Any) -> Any:
         if self._enabled:

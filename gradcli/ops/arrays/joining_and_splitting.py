@@ -296,7 +296,8 @@ def repeat_interleave(
     """
     x = vector_of(x) if axis is None else at_least_1d(x)
     place = one_axis(axis or 0, x.shape)
-    counts, n = _counts(repeats), x.shape[place]
+    counts = _counts(repeats)
+    n = x.shape[place]
     if len(counts) not in (1, n):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
     total = sum(counts) if len(counts) > 1 else counts[0] * n

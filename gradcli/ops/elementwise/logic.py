@@ -157,7 +157,8 @@ def _guards_zero(condition: Any, product: Any) -> bool:
     if condition.op is not equal or number_of(condition.operands[1]) != 0:
         return False
     guarded = without_repeats(condition.operand)
-    stack, seen = [product], 0
+    stack = [product]
+    seen = 0
     while stack and seen < 64:
         part = without_repeats(stack.pop())
         seen += 1

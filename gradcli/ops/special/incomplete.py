@@ -97,7 +97,8 @@ def _faddeeva_reference(m: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
 
 
 def _faddeeva_in_numpy(shapes: Any, n: int, imaginary: int) -> str:
-    z, found = "({0} + 1j*{1})", ["special.wofz({0} + 1j*{1})"]
+    z = "({0} + 1j*{1})"
+    found = ["special.wofz({0} + 1j*{1})"]
     for k in range(n):
         found.append(
             f"({-2 * k}*{found[k - 1]} - 2*{z}*{found[k]})"
@@ -158,7 +159,9 @@ def _owens_t_reference(m: Any, h: Any, a: Any) -> Any:
         near, far = (m.erfc(min(abs(x), 1e9) / m.sqrt(2)) for x in (h, h * a))
         return m.sign(a) * (near + far - near * far) / 4 - _owens_t_reference(m, h * a, 1 / a)
     # Euler's series of atan(a), each term with as many terms of the exponential function's.
-    square, k, found = 1 + a * a, 0, m.zero
+    square = 1 + a * a
+    k = 0
+    found = m.zero
     half, term = h * h * square / 2, a / square
     part = parts = m.exp(-half)
     while abs(term) > abs(found) * m.eps and abs(h) < 200:  # further out no float is so small

@@ -118,7 +118,9 @@ def run(
     accumulate  gradients are not asked for, but added to the leaves
     """
     order = reachable(roots)
-    usual, tensors, anomaly = state.usual, create_graph, False
+    usual = state.usual
+    tensors = create_graph
+    anomaly = False
     if not usual:
         tensors = create_graph or (
             state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds)
@@ -203,7 +205,8 @@ def run(
     for place, node in enumerate(roots):
         if node in needed:
             adjoints[node] = seeds[place] if node not in adjoints else adjoints[node] + seeds[place]
-    recording, errors = state.recording, ERRORS.set(IGNORED)
+    recording = state.recording
+    errors = ERRORS.set(IGNORED)
     state.recording = create_graph
     constants = set_constants(None) if tensors else None
     try:
@@ -489,7 +492,9 @@ def _roots(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     roots, seeds = [], []
     for place, y in enumerate(outputs):
-        root, array, gradient = y.source(), y.array, gradients and gradients[place]
+        root = y.source()
+        array = y.array
+        gradient = gradients and gradients[place]
         if root is None:
             raise RuntimeError(
                 f"element {place} of tensors does not require grad and does not have a grad_fn. "

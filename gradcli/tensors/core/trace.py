@@ -269,7 +269,8 @@ def rejoin(value: Any, node: Node | None) -> Any:
         return node.variable
     tensor = Tensor(value)
     if node is not None:
-        tensor.node, tensor._requires_grad = node, True
+        tensor.node = node
+        tensor._requires_grad = True
     return tensor
 
 

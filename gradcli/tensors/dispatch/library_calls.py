@@ -273,11 +273,9 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
         except (ArgumentError, ShapeError) as error:
             raise also_value_error(error) from None
 
-    run.__name__, run.__qualname__, run.__doc__ = (
-        name.rpartition(".")[2],
-        qualname or name,
-        record.doc,
-    )
+    run.__name__ = name.rpartition(".")[2]
+    run.__qualname__ = qualname or name
+    run.__doc__ = record.doc
     return run
 
 

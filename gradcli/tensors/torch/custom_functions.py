@@ -177,7 +177,8 @@ def _pull_of(cls: type[Any], inputs: int) -> Any:
             for part, shape, kind in zip(given, shapes, kinds, strict=True)
         ])  # fmt: skip
         if node.saved is FREED:
-            ctx._saved, ctx._freed = (), True
+            ctx._saved = ()
+            ctx._freed = True
         parts = as_tuple(returned)
         if len(parts) < inputs or any(part is not None for part in parts[inputs:]):
             raise RuntimeError(
@@ -362,10 +363,8 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
                 )
                 > 1
             )
-            part._view.place, part._view.origin = (
-                place,
-                Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION,
-            )
+            part._view.place = place
+            part._view.origin = Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
 
 
 class _Pushing(Function):
@@ -382,11 +381,9 @@ class _Pushing(Function):
     @staticmethod
     def backward(ctx: Any, *tangents: Any) -> Any:
         given = ctx.node.context
-        kept, given._saved, given._versions = (
-            (given._saved, given._versions),
-            given._for_forward,
-            (),
-        )
+        kept = (given._saved, given._versions)
+        given._saved = given._for_forward
+        given._versions = ()
         try:
             returned = ctx.node.function.jvp(given, *tangents)
         finally:
