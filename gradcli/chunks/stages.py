@@ -224,7 +224,9 @@ class Staged:
 
         Raises Uncut for an operation that needs all chunks at once.
         """
-        self.precision, self.limits, self.length = precision, limits, length
+        self.precision = precision
+        self.limits = limits
+        self.length = length
         try:
             self.splitting, table = self._split(roots, cut, 0)
         except Uncut:  # an axis may have the length of the cut by chance

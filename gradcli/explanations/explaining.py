@@ -83,7 +83,9 @@ class _Explaining:
     """One query: its graph and sweep, and what they are called."""
 
     def __init__(self, scope: Scope, root: Expr, wrt: Mapping[str, Expr], record: Record) -> None:
-        self.scope, self.root, self.record = scope, root, record
+        self.scope = scope
+        self.root = root
+        self.record = record
         self.order = reachable([root])
         self.wrt = dict(wrt) if root.kind == FLOAT else {}
         self.values: Values = forward([root], scope.values, scope.precision, self.order)

@@ -377,7 +377,9 @@ class Edge:
     """
 
     def __init__(self, entries: Entries, part: Contribution, entry: Mask) -> None:
-        self.entries, self.part, self.entry = entries, part, entry
+        self.entries = entries
+        self.part = part
+        self.entry = entry
         self.node = entries.node(part.node)
         self.op = registry()[self.node.op]
         self.operands, self.owner = entries.operands(part.node), entries.owner(part.node)
@@ -417,7 +419,10 @@ class Edge:
         return Reason(self.node.id, self.operand.id, words or self._zero(), natural)
 
     def _zero(self) -> str:
-        op, part, user, by = self.op, self.part, self.user, self.by
+        op = self.op
+        part = self.part
+        user = self.user
+        by = self.by
         if part.local is not None and self.number(part.local):
             return f"what {user} passes back is below the smallest float"
         if self.factor is not None and op.algebra in ("product", "chain"):
@@ -439,7 +444,10 @@ class Edge:
 
         factor  what it multiplies by; 1 if nothing is to be said of it
         """
-        op, part, user, by = self.op, self.part, self.user, self.by
+        op = self.op
+        part = self.part
+        user = self.user
+        by = self.by
         numbers = self.node.value, self.operand.value
         if self.operand.inside == self.owner or tuple in map(type, numbers):
             return

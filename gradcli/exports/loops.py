@@ -133,7 +133,8 @@ class Loops:
     def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject) -> None:
         subject = loopable(subject, syntax.name, functions)
         reserved = {*syntax.reserved, *functions, *functions.values(), subject.function}
-        self.syntax, self.functions = syntax, functions
+        self.syntax = syntax
+        self.functions = functions
         self.names = Names(reserved)
         self.parameters = dict(sorted(subject.parameters.items()))
         self.own = {name: self.names.of(name) for name in self.parameters}

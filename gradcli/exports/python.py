@@ -50,8 +50,11 @@ class Statements(Transcription[Any]):
         labels: Mapping[Expr, str],
         leaves: Mapping[Expr, str],
     ) -> None:
-        self.target, self.precision = target, precision
-        self.names, self.labels, self.leaves = names, labels, leaves
+        self.target = target
+        self.precision = precision
+        self.names = names
+        self.labels = labels
+        self.leaves = leaves
         self.order = reachable(roots)
         self.uses = Counter(operand for node in self.order for operand in node.given_operands)
         self.uses.update(roots)

@@ -172,10 +172,8 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
     if isinstance(result, Mapping) and not (
         len(wrt) == 1 and isinstance(arguments[wrt[0]], Mapping) and wrt[0] not in result
     ):
-        missing, further = (
-            [name for name in wrt if name not in result],
-            [name for name in result if name not in wrt],
-        )
+        missing = [name for name in wrt if name not in result]
+        further = [name for name in result if name not in wrt]
         if missing or further:
             told = f"lacks '{missing[0]}'" if missing else f"has {further[0]!r}, which it is not by"
             raise ArgumentError(f"the gradient {told}; it must have {', '.join(wrt)}")
@@ -404,7 +402,8 @@ class Parameters:
             raise ArgumentError(
                 f"parameters are those of a torch.nn.Module, not of {type(module).__name__}"
             )
-        self.module, self.dtype = module, dtype
+        self.module = module
+        self.dtype = dtype
         tensors = [*module.parameters(), *module.buffers()]
         # A tensor that modules share has several slots.
         slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}

@@ -298,13 +298,11 @@ class AskedFunction:
         )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
-        self.said, self.at, self.options, self.programs, self.folder = (
-            said,
-            at,
-            options,
-            programs,
-            folder,
-        )
+        self.said = said
+        self.at = at
+        self.options = options
+        self.programs = programs
+        self.folder = folder
         arguments = self.draw(0)
         wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = (

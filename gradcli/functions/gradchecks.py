@@ -155,7 +155,8 @@ class _Function:
     """
 
     def __init__(self, func: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self.func, self.arguments = func, arguments
+        self.func = func
+        self.arguments = arguments
         self.chosen = [i for i, x in enumerate(arguments) if _moves(x)]
         self.inputs: list[Tensor] = [arguments[i] for i in self.chosen]
         self.names = [f"input{i}" for i in self.chosen]

@@ -173,7 +173,8 @@ def refuse_nonlinear(subject: Subject, state: int) -> None:
     )
     room = _LINEAR if all(x.dtype == np.float64 for x in subject.floats.values()) else 1e-3
     for x, y, z in zip(one, other, both, strict=True):
-        size, off = _largest(abs(a * x) + abs(b * y)), _largest(a * x + b * y - z)
+        size = _largest(abs(a * x) + abs(b * y))
+        off = _largest(a * x + b * y - z)
         if not off <= room * size:
             raise ArgumentError(
                 "the function is not linear: A(2.5*x - 1.25*y) is off 2.5*A(x) - 1.25*A(y) by "

@@ -73,7 +73,10 @@ class Moved(Carried):
     arithmetic: Stochastic
 
     def __init__(self, value: Any, moved: Any, arithmetic: Stochastic, own: Any = None) -> None:
-        self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
+        self.value = value
+        self.moved = moved
+        self.arithmetic = arithmetic
+        self.own = own
 
     def is_zero(self) -> bool:
         # A value that is zero by chance has still moved.
@@ -411,7 +414,8 @@ class Room(NamedTuple):
         """
         room, terms = self.reach.rooms[claim.of], self.reach.terms[claim.of]
         right = np.abs(self.right[claim.of])
-        share, of_terms = _share(room, right), _share(room, np.maximum(terms, right))
+        share = _share(room, right)
+        of_terms = _share(room, np.maximum(terms, right))
         told = f"rounding in {self.kind.name} explains {_percent(share)} of it"
         if share > _WIDE >= of_terms:
             told = (

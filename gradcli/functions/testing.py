@@ -195,7 +195,8 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
     if not at:
         raise ArgumentError("the function needs its arguments", help=help)
     at = by_form("at", at)
-    state, atol = option_of("random_state", given["random_state"]), option_of("atol", given["atol"])
+    state = option_of("random_state", given["random_state"])
+    atol = option_of("atol", given["atol"])
     rtol = None if given["rtol"] is None else option_of("rtol", given["rtol"])
     names = names_to_differentiate(
         list(at), None if wrt is None else names_given("wrt", wrt, at) or (), (), by, str

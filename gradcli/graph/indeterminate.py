@@ -60,7 +60,8 @@ class Germ(Operand):
     __array_ufunc__ = None  # makes NumPy scalars and arrays leave mixed operators to this class
 
     def __init__(self, value: Any, still: Any, order: Any = None, far: Any = False) -> None:
-        self.value, self.far = value, far
+        self.value = value
+        self.far = far
         self.still_ = np.broadcast_to(still, np.shape(floats(value)))
         self.order = orders(value, self.still_) if order is None else order
 
@@ -328,7 +329,8 @@ def _far_sum(operands: Sequence[Any], value: Any) -> Any:
 def orders(value: Any, still: Any) -> Any:
     """Orders by the values alone: not known of zeros that move, nor of infinities."""
     numbers = floats(value)
-    zero, infinite = np.where(still, _ALWAYS, np.nan), np.where(still, -_ALWAYS, np.nan)
+    zero = np.where(still, _ALWAYS, np.nan)
+    infinite = np.where(still, -_ALWAYS, np.nan)
     rest = np.where(np.isinf(numbers), infinite, np.where(np.isnan(numbers), np.nan, 0.0))
     return np.where(numbers == 0, zero, rest)
 

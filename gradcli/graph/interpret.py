@@ -150,7 +150,8 @@ class Rebuilding(Transcription[Expr]):
     """
 
     def __init__(self, graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> None:
-        self.graph, self.operations = graph, operations
+        self.graph = graph
+        self.operations = operations
 
     def leaf(self, node: Expr) -> Expr:
         return node

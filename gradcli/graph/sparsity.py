@@ -215,7 +215,8 @@ def compress_hessian(pattern: Pattern) -> Compression:
     colors = color_columns(pattern_of(rows[others], columns[others], pattern.shape)) + full.size
     colors[full] = np.arange(full.size)
     turned = is_full[rows] & ~is_full[columns]
-    moving, place = np.where(turned, rows, columns), np.where(turned, columns, rows)
+    moving = np.where(turned, rows, columns)
+    place = np.where(turned, columns, rows)
     return Compression(colors, _count(colors), colors[moving], place)
 
 

@@ -46,7 +46,8 @@ class Entry(Operand):
     __slots__ = ("m", "value")
 
     def __init__(self, m: Any, value: Any) -> None:
-        self.m, self.value = m, value
+        self.m = m
+        self.value = value
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Entry:
         rule = (

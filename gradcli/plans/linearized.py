@@ -35,7 +35,8 @@ class Batched(Rebuilding):
 
     def __init__(self, graph: Graph, moving: Collection[Expr], extent: int) -> None:
         super().__init__(graph)
-        self.moving, self.extent = moving, extent
+        self.moving = moving
+        self.extent = extent
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if node not in self.moving:

@@ -77,7 +77,8 @@ class Plan:
         derived: int = 0,
     ) -> None:
         self.subject, self.leaves = subject, list(leaves)
-        self.precision, self.threads = precision, threads
+        self.precision = precision
+        self.threads = threads
         roots, risky = self._fold()
         self.work = work_of(roots)
         self.calls = calls

@@ -191,7 +191,8 @@ def _write(
     steps: Sequence[Expr],
 ) -> Source:
     source = Source("float64")
-    values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
+    values = [source.new("v") for _ in leaves]
+    outs = [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
     for leaf, value in zip(leaves, values, strict=True):
         numbers = entries[leaf].ravel().tolist()

@@ -417,7 +417,9 @@ class SampledPoints:
 
         The query works entry by entry, and all points are judged at once.
         """
-        lowered, options, function = self.lowered, self.options, self._function
+        lowered = self.lowered
+        options = self.options
+        function = self._function
         if (
             not (isinstance(lowered.statement, Query) and points and self.leaves)
             or options.mode != "grad"

@@ -176,7 +176,8 @@ class Compiled:
     options: tuple[str, ...] = ()  # keyword options of a call
 
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
-        self.settings, self.sparse = settings, sparse
+        self.settings = settings
+        self.sparse = sparse
         self.float_dtype = settings.float_dtype
         self.words = {*(settings.wrt or ())}  # names in the expression, including functions
         for statement in statements_of(settings.expression, settings.limits):

@@ -152,7 +152,8 @@ class Judging:
             below = self.read(path) if path else query
             if below is not None:
                 self.hold(path, names, below)
-        self.record.check, self.record.points = self.check, self.least
+        self.record.check = self.check
+        self.record.points = self.least
 
     def read(self, path: Path) -> Query | None:
         """Return a formula as a query of the expression's shape, or None if there is none."""
@@ -247,7 +248,8 @@ class Judging:
         if self.kinks and worst is not Verdict.KINK and not path:
             self.record.warnings.append(f"kinks {self.kinks}")
         if worst > self.check.verdict:
-            self.check.verdict, self.check.reason = worst, why
+            self.check.verdict = worst
+            self.check.reason = why
         self.least = min(self.least or found.points, found.points)
 
     def _leave_open(self, path: Path, reason: str) -> None:

@@ -122,7 +122,9 @@ def plots(script: Script, options: Options) -> Iterator[PlotRecord]:
 
 @np.errstate(all="ignore")
 def _draw(program: Program, lowered: Lowered, record: PlotRecord, options: Options) -> None:
-    scope, root, ranges = program.scope, lowered.value, options.over
+    scope = program.scope
+    root = lowered.value
+    ranges = options.over
     record.warnings += left_out(scope, [root], "a plot")
     if root.kind != "float":
         raise TypeMismatchError(

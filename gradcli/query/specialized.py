@@ -283,7 +283,9 @@ class Specialized:
 
     def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any) -> None:
         """``seed`` is what of the seed a plan is made for."""
-        self.settings, self.specs, self.seed = settings, specs, seed
+        self.settings = settings
+        self.specs = specs
+        self.seed = seed
         self.made = Instance(settings, specs)
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)

@@ -346,7 +346,8 @@ class CompilationCache:
     """Evaluates queries by the templates that it has met."""
 
     def __init__(self, limits: Limits, precision: str) -> None:
-        self.limits, self.precision = limits, precision
+        self.limits = limits
+        self.precision = precision
         self.mentioned: set[str] = set()  # names in the last record's expression
         self._families: dict[Any, Family | None] = {}
         self._met: set[Any] = set()  # families met so far, and templates of these

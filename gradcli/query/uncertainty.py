@@ -249,7 +249,8 @@ class Propagation:
         scaled = whole @ self.covariances
         if not np.isfinite(scaled).all():
             return none
-        bias, more = float(np.trace(scaled)) / 2, float(np.trace(scaled @ scaled)) / 2
+        bias = float(np.trace(scaled)) / 2
+        more = float(np.trace(scaled @ scaled)) / 2
         with_it = math.sqrt(float(found.std) ** 2 + more)
         found.second_order = {"bias": bias, "std": with_it}
         if not found.std and with_it:
@@ -283,7 +284,8 @@ class Propagation:
                     else name
                 )
                 slopes = self.slopes[:, k] * spreads[k]
-                odd, even = (high - low) / 2 - slopes, (high + low) / 2 - values - bends[k]
+                odd = (high - low) / 2 - slopes
+                even = (high + low) / 2 - values - bends[k]
                 sizes = np.max(np.abs([slopes, low - values, high - values]), axis=0)
                 rounding = np.abs(values) + np.abs(self.slopes[:, k] * here.flat[i])
                 off = np.maximum(np.abs(odd), np.abs(even)) - _ROUNDING * rounding

@@ -49,7 +49,8 @@ class JaxprRun:
 
     def evaluate(self, program: Any, arguments: Sequence[Any]) -> list[Any]:
         """Return the results of a program at these arguments; it may have constants of its own."""
-        jaxpr, constants = getattr(program, "jaxpr", program), getattr(program, "consts", ())
+        jaxpr = getattr(program, "jaxpr", program)
+        constants = getattr(program, "consts", ())
         literal = import_module("jax.extend.core").Literal
         values: dict[Any, Any] = {}
 
@@ -119,7 +120,8 @@ class JaxprRun:
 
     def loop(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``while_loop``: as long as its condition is true."""
-        conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
+        conditions = parameters["cond_nconsts"]
+        bodies = parameters["body_nconsts"]
         asked = operands[:conditions]
         done = operands[conditions : conditions + bodies]
         carried = list(operands[conditions + bodies :])
@@ -130,11 +132,9 @@ class JaxprRun:
 
     def scan(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``scan``: its body for each row."""
-        constants, carries, body = (
-            parameters["num_consts"],
-            parameters["num_carry"],
-            parameters["jaxpr"],
-        )
+        constants = parameters["num_consts"]
+        carries = parameters["num_carry"]
+        body = parameters["jaxpr"]
         fixed = operands[:constants]
         carried = list(operands[constants : constants + carries])
         rows = operands[constants + carries :]
@@ -153,10 +153,8 @@ class JaxprRun:
         counts = parameters["const_lengths"]
         solve = parameters["jaxprs"].solve
         begin = counts.matvec + counts.vecmat
-        kept, right = (
-            operands[begin : begin + counts.solve],
-            operands[begin + counts.solve + counts.transpose_solve :],
-        )
+        kept = operands[begin : begin + counts.solve]
+        right = operands[begin + counts.solve + counts.transpose_solve :]
         return self.evaluate(solve, [*kept, *right])
 
 

@@ -193,7 +193,8 @@ class _Holding:
     """The trace, which holds constant what is computed where PyTorch records nothing."""
 
     def __init__(self, trace: Any, passage: Passage) -> None:
-        self._trace, self._passage = trace, passage
+        self._trace = trace
+        self._passage = passage
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """Note that an operation was applied."""

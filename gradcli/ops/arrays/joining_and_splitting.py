@@ -265,7 +265,8 @@ def tile(x: Any, *, reps: Any) -> Any:
     """
     reps = _counts(reps)
     n = max(len(reps), len(x.shape))
-    reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
+    reps = (1,) * (n - len(reps)) + reps
+    shape = (1,) * (n - len(x.shape)) + tuple(x.shape)
     apart = reshape(x, shape=tuple(k for extent in shape for k in (1, extent)))
     spread = broadcast_to(
         apart, shape=tuple(k for pair in zip(reps, shape, strict=True) for k in pair)

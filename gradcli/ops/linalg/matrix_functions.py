@@ -312,7 +312,8 @@ def householder_product(x: Any, tau: Any) -> Any:
             f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape "
             f"{tuple(tau.shape)} do not fit"
         )
-    below, y = with_unit_diagonal(tril(x, k=-1)), with_unit_diagonal(zeros(x.shape, x))
+    below = with_unit_diagonal(tril(x, k=-1))
+    y = with_unit_diagonal(zeros(x.shape, x))
     for i in reversed(range(tau.shape[-1])):
         vector = column_range(below, i, i + 1)
         y = y - matmul(

@@ -353,14 +353,10 @@ def _convolutions(n: int) -> None:
         per_group = _channels_per_group(transposed, groups, weight.shape[0])
         channels = groups * weight.shape[1]
         sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
-        steps, gaps = (
-            each(transposed, "stride", stride, n, 1),
-            each(transposed, "dilation", dilation, n, 1),
-        )
-        around, further = (
-            each(transposed, "padding", padding, n),
-            each(transposed, "output_padding", output_padding, n),
-        )
+        steps = each(transposed, "stride", stride, n, 1)
+        gaps = each(transposed, "dilation", dilation, n, 1)
+        around = each(transposed, "padding", padding, n)
+        further = each(transposed, "output_padding", output_padding, n)
         if any(f >= max(step, gap) for f, step, gap in zip(further, steps, gaps, strict=True)):
             raise ArgumentError(
                 f"{transposed}: output_padding must be smaller than the stride or the dilation"
@@ -716,7 +712,9 @@ def _entries(x: Any, places: list[Any]) -> Any:
         inside = within if inside is True else logical_and(inside, within)
         flat = flat * length + place
     index = to_int(rint(where(inside, flat, 0.0)))
-    images, channels, points = x.shape[0], x.shape[1], index.shape[1]
+    images = x.shape[0]
+    channels = x.shape[1]
+    points = index.shape[1]
     spread = broadcast_to(
         reshape(index, shape=(images, 1, points)), shape=(images, channels, points)
     )

@@ -32,7 +32,8 @@ class dtype:
     is_signed = True
 
     def __init__(self, name: str, numpy: Any, tensor_type: str) -> None:
-        self.name, self.tensor_type = name, tensor_type
+        self.name = name
+        self.tensor_type = tensor_type
         if numpy is not None:
             self.numpy = np.dtype(numpy)
             _BY_NUMPY[self.numpy] = self

@@ -171,7 +171,8 @@ class Shaped:
     __slots__ = ("dtype", "shape")
 
     def __init__(self, array: Any) -> None:
-        self.shape, self.dtype = array.shape, array.dtype
+        self.shape = array.shape
+        self.dtype = array.dtype
 
     @property
     def ndim(self) -> int:

@@ -525,7 +525,8 @@ class Tensor(CatalogueMethods):
                 "in torch/optim/optimizer.py as a "
                 "solution."
             )
-        self.node, self._requires_grad = None, False
+        self.node = None
+        self._requires_grad = False
         return self
 
     # -- copies ------------------------------------------------------------------------------------

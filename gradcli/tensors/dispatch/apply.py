@@ -400,7 +400,8 @@ def _several(
     if wanted:
         values = [results, *arrays]
         versions = save(op, wanted, tensors, operands, values)
-        shapes, kinds = tuple([r.shape for r in results]), tuple([r.dtype for r in results])
+        shapes = tuple([r.shape for r in results])
+        kinds = tuple([r.dtype for r in results])
         node = Node(
             node_name(op, arrays, static),
             op,

@@ -47,7 +47,8 @@ class Context:
                     f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(t).__name__}"
                 )
-        self._saved, self._versions = tensors, versions
+        self._saved = tensors
+        self._versions = versions
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -121,7 +122,9 @@ def function_node(
     node: _FunctionNode = kind(
         kind.__name__, op, tuple(sources), {}, shapes, kinds, saved, [] if ctx._saved else None
     )
-    node.context, node.function, node.inputs = ctx, cls, tensors
+    node.context = ctx
+    node.function = cls
+    node.inputs = tensors
     node.static = {"call": ref(node)}
     if state.anomaly:
         remember(node)
