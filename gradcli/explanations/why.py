@@ -325,34 +325,44 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
     pending: list[tuple[int, Mask]] = [(id, mask)]
     seen: set[int] = set()
     for here, entry in pending:  # grows inside the loop
-        if here in seen:
-            continue
-        seen.add(here)
-        parts = entries.arrived.get(here, [])
-        reasons = list(_dead_ends(entries, here, entry))
-        passed = [_at_entries(part, entry) for part in parts if not isinstance(part.passed, tuple)]
-        if not all(np.isfinite(part).all() for part in passed):
-            reasons = [Reason(here, None, _ZERO_TIMES_INFINITY)]
-        elif any(np.any(part != 0) for part in passed):
-            terms = " and ".join(
-                f"{number_in_words(part.ravel()[0])} from {entries.name_in_words(each.node)}"
-                for each, part in zip(parts, passed, strict=False)
-            )
-            reasons = [Reason(here, None, f"the contributions {terms} cancel")]
-        else:
-            above = {part.node: entries.above(part, entry) for part in parts}
-            for user in entries.users.get(here, []):
-                adjoint = entries.node(user).adjoint
-                if adjoint is not None:
-                    mask = above.get(user, np.ones(np.shape(adjoint), bool))
-                    pending += [] if _is_alive(adjoint, mask) else [(user, mask)]
-        for reason in reasons:
-            found.setdefault(reason.words, reason)
+        if here not in seen:
+            seen.add(here)
+            reasons, further = _reasons_at(entries, here, entry)
+            pending += further
+            for reason in reasons:
+                found.setdefault(reason.words, reason)
     return list(found.values()) or [Reason(id, None, f"the seed is 0 where {entries.name} counts")]
 
 
+def _reasons_at(
+    entries: Entries, id: int, entry: Mask
+) -> tuple[list[Reason], list[tuple[int, Mask]]]:
+    """Return what makes the adjoint of a node zero, and the users whose adjoints are zero, too."""
+    parts = entries.arrived.get(id, [])
+    passed = [_at_entries(part, entry) for part in parts if not isinstance(part.passed, tuple)]
+    if not all(np.isfinite(part).all() for part in passed):
+        return [Reason(id, None, _ZERO_TIMES_INFINITY)], []
+    if any(np.any(part != 0) for part in passed):
+        terms = " and ".join(
+            f"{number_in_words(part.ravel()[0])} from {entries.name_in_words(each.node)}"
+            for each, part in zip(parts, passed, strict=False)
+        )
+        return [Reason(id, None, f"the contributions {terms} cancel")], []
+    above = {part.node: entries.above(part, entry) for part in parts}
+    further = []
+    for user in entries.users.get(id, []):
+        adjoint = entries.node(user).adjoint
+        mask = above.get(user, np.ones(np.shape(adjoint), bool))
+        if not _is_alive(adjoint, mask):
+            further.append((user, mask))
+    return [*_dead_ends(entries, id, entry)], further
+
+
 def _is_alive(adjoint: Any, mask: Mask) -> bool:
-    return isinstance(adjoint, tuple) or bool(np.any(np.asarray(adjoint)[mask] != 0))
+    """Return whether an adjoint has an entry that is not zero, or none that could be."""
+    if adjoint is None or isinstance(adjoint, tuple):
+        return True
+    return bool(np.any(np.asarray(adjoint)[mask] != 0))
 
 
 def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:

@@ -369,9 +369,6 @@ _TRAINING = {  # what training mode does, by parts of the names of modules
     ("BatchNorm",): "takes the statistics of the batch, and keeps none",
 }
 
-# Where a module keeps a tensor: one of its dictionaries or lists, and the key or index there.
-Slot = tuple[Any, Any]
-
 
 def is_module(thing: Any) -> bool:
     """Return whether something is a module of PyTorch's, which is not imported for that."""
@@ -405,8 +402,9 @@ class Parameters:
         self.module = module
         self.dtype = dtype
         tensors = [*module.parameters(), *module.buffers()]
-        # A tensor that modules share has several slots.
-        slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}
+        # Where a tensor is kept: a dictionary or list, and the key or index there. One that modules
+        # share has several slots.
+        slots: dict[int, list[tuple[Any, Any]]] = {id(tensor): [] for tensor in tensors}
         for owner in module.modules():
             for table in (
                 vars(owner),

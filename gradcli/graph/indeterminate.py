@@ -42,7 +42,6 @@ _FAST = 1e9  # the order of what vanishes faster than any power
 _NUDGE = 1e-3
 
 Table = Callable[[Any], Any]
-Sweep = Callable[..., dict[Any, Any]]
 
 
 class Germ(Operand):
@@ -373,7 +372,7 @@ def decide(
     seeds: Mapping[Any, Any],
     wrt: Sequence[Any],
     value_of: Table,
-    backward: Sweep,
+    backward: Callable[..., dict[Any, Any]],
     decided: list[Any],
 ) -> None:
     """Decide zero times infinity in the adjoints that plain products have given.
@@ -425,7 +424,7 @@ def _sweep(
     seeds: Mapping[Any, Any],
     x: Any,
     value_of: Table,
-    backward: Sweep,
+    backward: Callable[..., dict[Any, Any]],
     moving: np.ndarray,
 ) -> Germ:
     """Return the adjoint of x on germs, for a point some of whose entries move.

@@ -22,7 +22,6 @@ from gradcli.ops.spec import Op
 from gradcli.plans.backend import additions, steps
 from gradcli.plans.source import Source
 
-Unrolled = Callable[..., list[Any] | None]
 _MOST = 64  # most entries of an array
 _MOST_MOVED = 1 << 10  # most entries of an array whose operation only moves them
 _CALL = 24  # additions of Python's floats in the time of one operation of NumPy on a small array
@@ -31,7 +30,9 @@ _ZERO = "(0.0)"  # how a zero is written
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
 
 
-def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -> Unrolled | None:
+def unroll(
+    leaves: Sequence[Expr], roots: Sequence[Expr], derived: int
+) -> Callable[..., list[Any] | None] | None:
     """Return a function that gives the roots' values, or None if they cannot be unrolled.
 
     Its arguments are the leaves' values, and arrays for the results. The last roots, ``derived``,

@@ -389,10 +389,9 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
 # -- Arrays made longer at their ends ------------------------------------------------------------
 
 
-Widths = tuple[tuple[int, int], ...]
 
 
-def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
+def enlarge(x: Any, widths: tuple[tuple[int, int], ...], fill: Any) -> Any:
     """Surround x with other numbers."""
     if not any(width for pair in widths for width in pair):
         return x

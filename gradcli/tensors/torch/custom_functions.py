@@ -82,9 +82,6 @@ class Context:
 # function among the operations.
 
 
-Sources = Sequence[Node | None]
-
-
 class _FunctionOutput(Node):
     __slots__ = ()
 
@@ -109,7 +106,7 @@ def function_node(
     cls: type[Any],
     ctx: Context,
     tensors: list[Tensor | None],
-    sources: Sources,
+    sources: Sequence[Node | None],
     made: Sequence[Any],
 ) -> Node:
     """Return the node of the call that made these results."""
