@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -130,7 +130,11 @@ class Loops:
     comment  what it computes, in words
     """
 
-    def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject) -> None:
+    def __init__(
+        self, syntax: Syntax, library: Iterable[str], file: str, subject: Subject
+    ) -> None:
+        """Begin the text of a subject, by functions of the language (``file``) and a library."""
+        functions = {name: name for name in library} | builtins(file)
         subject = loopable(subject, syntax.name, functions)
         reserved = {*syntax.reserved, *functions, *functions.values(), subject.function}
         self.syntax = syntax
@@ -569,8 +573,7 @@ class CFile:
         return "\n\n\n".join([heading, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        known = {**{name: name for name in functions_in_c()}, **builtins("c.c.txt")}
-        loops = Loops(_C, known, subject)
+        loops = Loops(_C, functions_in_c(), "c.c.txt", subject)
         subject, own = loops.subject, loops.own
         gradients = {
             name: loops.names.of(own[name], prefix="grad_") for name in sorted(subject.gradients)
@@ -688,8 +691,7 @@ class JavaScriptModule:
         return "\n\n\n".join([*made, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        known = {**{name: name for name in _library()}, **builtins("javascript.js.txt")}
-        loops = Loops(_JAVASCRIPT, known, subject)
+        loops = Loops(_JAVASCRIPT, _library(), "javascript.js.txt", subject)
         subject, own = loops.subject, loops.own
         loops.write()
         value = self._argument_text(loops, subject.value)
