@@ -15,8 +15,7 @@ from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
 from gradcli.check.judge import NOTHING, numbers
 from gradcli.errors import ShapeError
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, definition_order, forward, reachable, rebuild
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic

@@ -17,8 +17,7 @@ import numpy as np
 from gradcli.check.comparison import Comparison, index_of
 from gradcli.check.judge import Judge
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Rebuilding, interpret
-from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.nodes import Expr, Rebuilding, definition_order, interpret
 from gradcli.ops.spec import Op
 from gradcli.report.verdicts import Claim, Verdict, Worst
 

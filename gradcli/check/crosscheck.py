@@ -17,8 +17,7 @@ from gradcli.check.comparison import AT_A_GAP, index_of
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, definition_order, forward, reachable
 from gradcli.graph.sweep import backward, ones_like, plus, zeros_like
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative, detach

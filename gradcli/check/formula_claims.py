@@ -33,8 +33,7 @@ from gradcli.check.verdict_cache import lines_of
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, definition_order, forward, reachable, rebuild
 from gradcli.graph.sweep import ones_like, vjp
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, div, mul

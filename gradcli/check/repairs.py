@@ -23,8 +23,7 @@ from gradcli.check.judge import Judge, numbers, scalar_operations
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.textbook import Textbook
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, dependents, reachable
+from gradcli.graph.nodes import Expr, dependents, forward, reachable
 from gradcli.reference.deadline import still_in_time
 from gradcli.reference.tape import reference_at
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, Verdict

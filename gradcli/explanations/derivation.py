@@ -26,8 +26,7 @@ from gradcli.explanations.paths import edge_formulas
 from gradcli.formulas.printing import formula, latex
 from gradcli.formulas.products import Fractions, Piece, quotient_of
 from gradcli.formulas.textbook import textbook
-from gradcli.graph.interpret import Rebuilding, interpret, rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, interpret, reachable, rebuild
 from gradcli.graph.sweep import varied_nodes
 from gradcli.language.scope import Scope
 from gradcli.notation import name as in_latex

@@ -33,8 +33,7 @@ from gradcli.formulas.products import (
     with_absolutes,
     with_ratios,
 )
-from gradcli.graph.interpret import interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, interpret, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, transpose
 from gradcli.ops.constants import E
 from gradcli.ops.elementwise import arithmetic, exponential

@@ -36,8 +36,7 @@ from gradcli.check.rounding import (
     without_nan,
 )
 from gradcli.functions.arguments import Subject, as_given, leaves_of
-from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import Expr, constant_value, reachable
+from gradcli.graph.nodes import Domain, Expr, constant_value, interpret, reachable
 from gradcli.graph.sweep import contributions, plus, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op, as_tuple

@@ -21,8 +21,7 @@ from gradcli.functions.differences import (
 from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import precision_of, widen
 from gradcli.functions.tracing.exact import Claims, Exact, exact
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import reachable
+from gradcli.graph.nodes import forward, reachable
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 _NO_VALUE = "the function has no finite value here"

@@ -20,8 +20,17 @@ from gradcli.errors import (
     TypeMismatchError,
     did_you_mean,
 )
-from gradcli.graph.interpret import WITH_GRADIENT, Values, forward, held_by, hold_program, hold_work
-from gradcli.graph.nodes import Expr, Leaf, reachable
+from gradcli.graph.nodes import (
+    WITH_GRADIENT,
+    Expr,
+    Leaf,
+    Values,
+    forward,
+    held_by,
+    hold_program,
+    hold_work,
+    reachable,
+)
 from gradcli.graph.sweep import has_nan, useful_nodes, vjps_at
 from gradcli.language.calls import is_function
 from gradcli.language.run import Lowered, Program

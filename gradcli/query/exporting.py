@@ -11,8 +11,7 @@ import numpy as np
 
 from gradcli.exports.python import Target
 from gradcli.exports.subject import Subject
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable, rebuild
 from gradcli.graph.sweep import slopes_of
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope

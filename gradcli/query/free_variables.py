@@ -25,8 +25,7 @@ from gradcli.errors import (
     ShapeError,
     UnknownNameError,
 )
-from gradcli.graph.interpret import rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, reachable, rebuild
 from gradcli.graph.sweep import varied_nodes
 from gradcli.language.calls import is_function
 from gradcli.language.reading import (

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.nodes import Expr, definition_order, forward
 from gradcli.graph.sweep import grad
 from gradcli.language.run import Lowered
 from gradcli.language.scope import Scope

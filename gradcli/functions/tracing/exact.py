@@ -22,8 +22,7 @@ from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
 from gradcli.functions.precision import Format, bounded_in, epsilon_of, room_at_zeros, room_of
 from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays
 from gradcli.functions.tracing.passage import Passage
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import backward, ones_like
 from gradcli.graph.transforms import derive
 from gradcli.language.scope import Scope
