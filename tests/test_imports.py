@@ -46,12 +46,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "notation": ("inert", "texts"),
     "ops": ("ops", "errors", "texts"),
     "graph": ("graph", "ops", "errors", "limits"),
-    "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
     "options": ("ops.calling.prefixes", "plans.backend", "texts", "errors", "limits"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "namespace": ("namespace", "ops", "errors"),
     "language": ("language", "namespace", "graph", "ops", "texts", "errors", "limits"),
+    "formulas": ("formulas", "language.scope", "graph", "ops", "notation", "inert", "errors"),
     "tensors": ("tensors", "namespace", "graph", "ops", "errors", "texts"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (

@@ -487,7 +487,7 @@ def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
     ``expr`` is not: the derivative of log(x) is 1/x for negative x, too. The result's printed form
     (`printing.formula`, `latex.latex`) reads back to the same graph. Nothing is raised: an
     expression that cannot be simplified is returned unchanged. Callers that print the result
-    compare it with the engine's gradient first, as `query/general_formulas.py` does.
+    compare it with the engine's gradient first, as `formulas/derivatives.py` does.
     """
     return Textbook(expr.graph, effort)(expr)
 

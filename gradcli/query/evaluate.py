@@ -377,7 +377,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
             record.uncertainty = propagate(scope, root, order, record, options.covariances)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt and options.mode in ("grad", "jacobian", "hessian"):
-        from gradcli.query.general_formulas import derivative_formulas
+        from gradcli.formulas.derivatives import derivative_formulas
 
         found = derivative_formulas(
             scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex

@@ -22,9 +22,9 @@ from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr, Graph, Unnamed, forward, interpret, reachable, rebuild
 from gradcli.graph.sweep import ones_like, slopes_of
 from gradcli.language.scope import Scope
+from gradcli.notation import Formula, Path
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
-from gradcli.report.derivative_record import Formula, Path
 
 # -- Derivative formulas of a query: text of the language, printed only if it evaluates to the
 # engine's derivative.
