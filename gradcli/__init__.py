@@ -37,7 +37,7 @@ _PLACES = {
     "JvpRecord Result",
     "gradcli.report.records": "JointCovariance Record Uncertainty",
     "gradcli.report.ranges": "Bound BoundRecord PlotRecord",
-    "gradcli.report.verdicts": "Asserted Check Claim CriticalPoint Departure Limit OneSided Rewrite "
+    "gradcli.check.verdicts": "Asserted Check Claim CriticalPoint Departure Limit OneSided Rewrite "
     "VariableCheck Verdict Worst",
     "gradcli.report.derivative_record": "DerivativeRecord Step",
     "gradcli.notation": "Formula",

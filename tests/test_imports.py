@@ -32,7 +32,7 @@ OUTSIDE = (
     "ml_dtypes",
 )
 BELOW_CLI = (
-    "inert", "texts", "errors", "limits", "options", "notation", "ops", "graph", "formulas", "plans", "language",
+    "inert", "texts", "errors", "data", "limits", "options", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": ("texts",),
     "errors": ("texts",),
     "limits": ("errors",),
+    "data": ("inert", "texts", "errors"),
     "storage": ("errors",),
     "notation": ("inert", "texts"),
     "ops": ("ops", "errors", "texts"),
@@ -54,18 +55,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "formulas": ("formulas", "language.scope", "graph", "ops", "notation", "inert", "errors"),
     "tensors": ("tensors", "namespace", "graph", "ops", "errors", "texts"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
+    "check": (
+        "check", "reference", "tensors", "formulas", "plans", "options", "language", "graph", "ops", "data", "texts", "errors", "storage",
+    ),
     "exports": (
         "exports", "texts", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
         "graph", "ops", "errors",
         "notation", "inert",
     ),
-    "report": ("report", "storage", "texts", "errors", "notation", "inert"),
-    "files": ("files", "storage", "report.verdicts", "options", "texts", "errors", "limits"),
+    "report": ("report", "check.verdicts", "data", "storage", "texts", "errors", "notation", "inert"),
+    "files": ("files", "storage", "check.verdicts", "options", "texts", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
-    "check": (
-        "check", "reference", "tensors", "formulas", "plans", "options", "language", "graph", "ops", "report.records", "report.verdicts",
-        "errors", "storage",
-    ),
     "query": BELOW_CLI,
     "functions": ("functions", "tensors", *BELOW_CLI),
     "explanations": ("explanations", *BELOW_CLI),
@@ -88,7 +88,7 @@ ONLY_IN = {
     "sympy": "reference",
     "typer": "cli",
     "rich": "cli",
-    "msgspec": "report",
+    "msgspec": "data",
     "fast_sugiyama": "report",
     "matplotlib": "report",
     "ml_dtypes": "tensors",

@@ -23,13 +23,14 @@ from gradcli.check.claims import (
     Held,
     decide_entry,
     decide_numbers,
+    hold_together,
     join_entries,
     show_no_rounding,
 )
 from gradcli.check.comparison import compare_arrays, index_of
 from gradcli.check.judge import Judge, numbers
-from gradcli.check.subgradients import hold_together
 from gradcli.check.verdict_cache import lines_of
+from gradcli.check.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
@@ -42,7 +43,6 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.tape import reference_at
-from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.storage import content_key
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays, index_of
 from gradcli.check.rounding import branches, error_bounds
+from gradcli.check.verdicts import VariableCheck, Verdict, Worst, from_sides
 from gradcli.graph.nodes import (
     Expr,
     bytes_of,
@@ -60,7 +61,6 @@ from gradcli.reference.tape import (
     exact_array,
     signed_zeros,
 )
-from gradcli.report.verdicts import VariableCheck, Verdict, Worst, from_sides
 
 if TYPE_CHECKING:
     from gradcli.reference.stand_ins import StandIns

@@ -571,5 +571,5 @@ def _assert(program: Program, lowered: Lowered, record: Record, options: Options
         return
     relations = compare_relations(scope, lowered)
     if options.decide_asserts and options.check:
-        record.check = decide_assert(scope, lowered, relations, record, options)
+        record.check = decide_assert(scope, lowered, relations, options)
     record.take_outcome(relations)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gradcli.data import data
 from gradcli.exports.python import Target
 from gradcli.exports.subject import Subject
 from gradcli.graph.nodes import Expr, forward, reachable, rebuild
@@ -23,7 +24,6 @@ from gradcli.query.evaluate import seed_of, variables
 from gradcli.query.free_variables import lower_freely
 from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
-from gradcli.report.data import data
 from gradcli.report.records import Answer
 
 

@@ -16,6 +16,8 @@ from functools import partial
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Claim, Verdict
+from gradcli.data import group_pairs
 from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did_you_mean
 from gradcli.formulas.derivatives import general
 from gradcli.formulas.printing import formula
@@ -41,10 +43,8 @@ from gradcli.query.free_variables import (
 )
 from gradcli.query.programs import Script, answer, locate, record_of
 from gradcli.query.uncertainty import left_out
-from gradcli.report.data import group_pairs
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- Places of the kinks of an expression, by the equations that records of operations have for
 # them. A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2`

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.errors import (
     EvaluationError,
     GradcliError,
@@ -41,7 +42,6 @@ from gradcli.query.general_derivatives import derivative, query_of
 from gradcli.query.programs import Script, record_of, run_statement
 from gradcli.report.derivative_record import DerivativeRecord, Step
 from gradcli.report.records import Answer, Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.texts import Span, text_lines
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"

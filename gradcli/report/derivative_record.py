@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
+from gradcli.data import Data, data, data_in_slots
 from gradcli.inert import latex_text, xml_text
 from gradcli.notation import Formula, Path, fraction, mathml, operator
 from gradcli.notation import name as spelled
-from gradcli.report.data import Data, data, data_in_slots
 from gradcli.report.lines import EMPTY, Line, Part, Table, labelled_line, latex_document, notes
 from gradcli.report.records import Answer
 from gradcli.texts import ByName, display_width, normalize, pad, printable

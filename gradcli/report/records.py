@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from gradcli.data import Data, data, data_in_slots
 from gradcli.errors import GradcliError
 from gradcli.notation import array, fraction, operator
 from gradcli.notation import name as spelled
-from gradcli.report.data import Data, data, data_in_slots
 from gradcli.report.lines import (
     Line,
     Part,
@@ -29,7 +29,7 @@ from gradcli.report.lines import (
 from gradcli.texts import printable, text_lines
 
 if TYPE_CHECKING:
-    from gradcli.report.verdicts import Asserted, Check, VariableCheck
+    from gradcli.check.verdicts import Asserted, Check, VariableCheck
 
 Array = Any  # a NumPy array or scalar
 _LONGEST = 2000  # most characters of a text that is repeated
@@ -418,7 +418,7 @@ class Record(Answer):
 
     def _basis(self, check: Check) -> str:
         """Return the words after the verdict, which may go on after a comma."""
-        from gradcli.report.verdicts import certainty
+        from gradcli.check.verdicts import certainty
 
         word = check.verdict
         parts = [*check.variables.values()] or check.parts

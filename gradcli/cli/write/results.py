@@ -257,7 +257,7 @@ class Writer:
 
 
 def _encode(data: Any, indent: int | None = None) -> str:
-    from gradcli.report.data import encode
+    from gradcli.data import encode
 
     return encode(data, indent)
 
