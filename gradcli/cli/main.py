@@ -233,7 +233,8 @@ def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
     except SystemExit as end:
         # The framework exits with 1 where nobody reads the pipe any more.
         command = 0 if end.code == 1 else end.code
-    except Exception as error:
+    except Exception as raised:
+        error: Any = raised
         if not hasattr(error, "format_message"):
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
