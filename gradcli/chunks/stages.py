@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gradcli.graph.interpret import Transcription, interpret, rebuild, shapes_of
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Transcription, interpret, reachable, rebuild, shapes_of
 from gradcli.limits import Limits
 from gradcli.ops.arrays.shapes import shape_with
 from gradcli.ops.cutting import Cuts, Found, Uncut, layout

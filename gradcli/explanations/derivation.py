@@ -23,21 +23,21 @@ from typing import Any
 
 from gradcli.errors import LimitError
 from gradcli.explanations.paths import edge_formulas
+from gradcli.formulas.derivatives import General, general, is_entrywise
 from gradcli.formulas.printing import formula, latex
 from gradcli.formulas.products import Fractions, Piece, quotient_of
 from gradcli.formulas.textbook import textbook
-from gradcli.graph.interpret import Rebuilding, interpret, rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, interpret, reachable, rebuild
 from gradcli.graph.sweep import varied_nodes
 from gradcli.language.scope import Scope
+from gradcli.notation import Formula
 from gradcli.notation import name as in_latex
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
-from gradcli.query.general_formulas import General, general, is_entrywise
-from gradcli.report.derivative_record import DerivativeRecord, Formula, Step, Steps
+from gradcli.report.derivative_record import DerivativeRecord, Step, Steps
 
 _MOST = 400  # most lines of a derivation
 _LARGEST = 4_000  # most nodes of a line

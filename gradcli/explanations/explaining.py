@@ -23,8 +23,7 @@ from gradcli.explanations.paths import (
     record_sweep,
     representatives,
 )
-from gradcli.graph.interpret import Values, forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Values, forward, reachable
 from gradcli.language.run import Lowered, Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits

@@ -130,9 +130,7 @@ class Loops:
     comment  what it computes, in words
     """
 
-    def __init__(
-        self, syntax: Syntax, library: Iterable[str], file: str, subject: Subject
-    ) -> None:
+    def __init__(self, syntax: Syntax, library: Iterable[str], file: str, subject: Subject) -> None:
         """Begin the text of a subject, by functions of the language (``file``) and a library."""
         functions = {name: name for name in library} | builtins(file)
         subject = loopable(subject, syntax.name, functions)

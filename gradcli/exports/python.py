@@ -19,8 +19,7 @@ import numpy as np
 
 from gradcli.errors import one_of
 from gradcli.exports.subject import Names, Subject, describe, writable
-from gradcli.graph.interpret import Transcription, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Transcription, interpret, reachable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece

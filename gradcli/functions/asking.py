@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.errors import EvaluationError, UnknownNameError, UsageError, did_you_mean, one_of
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
@@ -31,7 +32,6 @@ from gradcli.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import path_text
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,

@@ -19,6 +19,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
+from gradcli.check.verdicts import Check
 from gradcli.errors import ArgumentError, EvaluationError, UsageError, did_you_mean
 from gradcli.functions.arguments import (
     DIRECTIONS,
@@ -48,7 +49,6 @@ from gradcli.functions.implicit import (
 from gradcli.functions.precision import precision_of
 from gradcli.functions.tracing.exact import Claims
 from gradcli.functions.truth import Truth, in_float64, trace_subject
-from gradcli.report.verdicts import Check
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.verdicts import OneSided, VariableCheck, Verdict, Worst
 from gradcli.errors import ArgumentError
 from gradcli.functions.arguments import (
     OUTSIDE,
@@ -32,7 +33,6 @@ from gradcli.functions.arguments import (
 )
 from gradcli.functions.calls import by_names
 from gradcli.functions.precision import epsilon_of
-from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _ROWS, _SHRINK = 9, 2.0
 _WIDEST = 0.1  # widest step, relative to the scale

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.verdicts import VariableCheck, Verdict
 from gradcli.errors import LimitError
 from gradcli.functions.arguments import Subject
-from gradcli.report.verdicts import VariableCheck, Verdict
 from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad, warn

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, VariableCheck, Verdict
 from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.functions.arguments import Floats, NoValue, Seeds, Subject, claims_in
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.differences import Slope, derivative, hold_claims
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 RESIDUAL, FIXED_POINT = "residual", "fixed point"
 THEOREM = "the implicit function theorem, by "

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import NoValue, is_number
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.tensors.core.dtypes import as_numbers
 
 Arguments = Mapping[str, Any]

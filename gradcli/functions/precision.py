@@ -35,14 +35,13 @@ from gradcli.check.rounding import (
     roots_each_way,
     without_nan,
 )
+from gradcli.check.verdicts import Claim, Verdict
 from gradcli.functions.arguments import Subject, as_given, leaves_of
-from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import Expr, constant_value, reachable
+from gradcli.graph.nodes import Domain, Expr, constant_value, interpret, reachable
 from gradcli.graph.sweep import plus, pull_back, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.special import gamma
-from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
 PASSES = 16

@@ -14,6 +14,7 @@ from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
+from gradcli.check.verdicts import Check
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import as_arrays, duplicate
 from gradcli.functions.asking import (
@@ -33,7 +34,6 @@ from gradcli.query.cases import outcome_of
 from gradcli.query.programs import Programs
 from gradcli.report.describing import block
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check
 
 
 class GradientError(AssertionError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.check.rounding import DECIDES
+from gradcli.check.verdicts import Check, VariableCheck, Verdict
 from gradcli.functions.arguments import Floats, Seeds, Subject
 from gradcli.functions.differences import (
     TOLD,
@@ -21,9 +22,7 @@ from gradcli.functions.differences import (
 from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import precision_of, widen
 from gradcli.functions.tracing.exact import Claims, Exact, exact
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import reachable
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
+from gradcli.graph.nodes import forward, reachable
 
 _NO_VALUE = "the function has no finite value here"
 # Most entries of a claim that are checked from both sides where the claim does not fit the branch

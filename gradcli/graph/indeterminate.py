@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import dependents
+from gradcli.graph.nodes import Domain, dependents, interpret
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Reached, forward, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Reached, forward, interpret, reachable
 from gradcli.ops.axes import Arrays, Fold, NoLoop, add_up, entry_numbers, sources
 from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.spec import Op

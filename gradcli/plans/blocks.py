@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from gradcli.graph.interpret import shapes_of, size_of
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, shapes_of, size_of
 from gradcli.ops.cutting import Found, Uncut, layout
 from gradcli.plans.backend import over_threshold
 from gradcli.plans.index_form import in_order

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Rebuilding, interpret, size_of
-from gradcli.graph.nodes import Expr, Graph, dependents, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, dependents, interpret, reachable, size_of
 from gradcli.graph.sweep import vjp
 from gradcli.graph.transforms import push_tangents
 from gradcli.ops.arrays.shapes import broadcast_to, reshape

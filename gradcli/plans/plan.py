@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import NativeError
-from gradcli.graph.interpret import bytes_of, scratch_of, size_of
-from gradcli.graph.nodes import Expr, Graph
+from gradcli.graph.nodes import Expr, Graph, bytes_of, scratch_of, size_of
 from gradcli.plans.assembly import Compiled, Writer, compile_source, deliver, last_uses
 from gradcli.plans.backend import ONCE, choose_backend, explain_choice, work_of
 from gradcli.plans.blocks import Cutter, Step, Stretch

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable, rebuild
 from gradcli.graph.sweep import vjps_at
 from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope

@@ -16,6 +16,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
+from gradcli.check.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.data import id_text
 from gradcli.errors import (
     GradcliError,
     InputError,
@@ -41,8 +43,6 @@ from gradcli.query.programs import (
     record_of,
     run_statement,
 )
-from gradcli.report.data import id_text
-from gradcli.report.lines import entry_text
 from gradcli.report.outcomes import (
     ERROR,
     FAILED,
@@ -54,8 +54,7 @@ from gradcli.report.outcomes import (
     given_of,
 )
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
-from gradcli.texts import Source, Span, one_line, text_lines
+from gradcli.texts import Source, Span, entry_text, one_line, text_lines
 
 # -- From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in
 # common.

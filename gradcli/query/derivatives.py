@@ -15,8 +15,7 @@ from gradcli.errors import (
     did_you_mean,
 )
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Values, forward, hold_work
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, Values, definition_order, forward, hold_work, reachable
 from gradcli.graph.sweep import (
     grad_nodes,
     has_nan,

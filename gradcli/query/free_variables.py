@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.formula_claims import anything, smaller_domain
+from gradcli.check.verdicts import POINTS, Check, Verdict
 from gradcli.errors import (
     AmbiguousError,
     EvaluationError,
@@ -25,8 +26,7 @@ from gradcli.errors import (
     ShapeError,
     UnknownNameError,
 )
-from gradcli.graph.interpret import rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, reachable, rebuild
 from gradcli.graph.sweep import varied_nodes
 from gradcli.language.calls import is_function
 from gradcli.language.reading import (
@@ -45,7 +45,6 @@ from gradcli.plots.columns import Columns
 from gradcli.query.glued_names import refuse_glued
 from gradcli.query.programs import run_statement
 from gradcli.report.records import Record
-from gradcli.report.verdicts import POINTS, Check, Verdict
 
 # -- Points for names without values: some of all signs and sizes, some within the domains of
 # operations. The same state gives the same points.

@@ -16,7 +16,10 @@ from functools import partial
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Claim, Verdict
+from gradcli.data import group_pairs
 from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did_you_mean
+from gradcli.formulas.derivatives import general
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
@@ -24,6 +27,7 @@ from gradcli.language.reading import mentioned_names
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
+from gradcli.notation import Path
 from gradcli.ops.axes import repeated_axes
 from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
@@ -37,13 +41,10 @@ from gradcli.query.free_variables import (
     in_one_statement,
     lower_freely,
 )
-from gradcli.query.general_formulas import general
 from gradcli.query.programs import Script, answer, locate, record_of
 from gradcli.query.uncertainty import left_out
-from gradcli.report.data import group_pairs
-from gradcli.report.derivative_record import DerivativeRecord, Path
+from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- Places of the kinks of an expression, by the equations that records of operations have for
 # them. A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2`

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst, box_text
 from gradcli.errors import ShapeError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.nodes import Expr, definition_order, forward
 from gradcli.graph.sweep import grad
 from gradcli.language.run import Lowered
 from gradcli.language.scope import Scope
@@ -26,15 +26,6 @@ from gradcli.options import Options
 from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
-from gradcli.report.verdicts import (
-    OF_HOLDING,
-    Check,
-    Claim,
-    VariableCheck,
-    Verdict,
-    Worst,
-    box_text,
-)
 from gradcli.texts import Source
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from gradcli.check.verdicts import box_text
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
@@ -26,7 +27,6 @@ from gradcli.query.over import place_notes
 from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
-from gradcli.report.verdicts import box_text
 
 # -- The values of a query over two ranges, on grids for pictures and tables.
 

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.errors import (
     EvaluationError,
     GradcliError,
@@ -24,6 +25,7 @@ from gradcli.errors import (
     UsageError,
     as_gradcli_error,
 )
+from gradcli.formulas.derivatives import general
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, reachable
@@ -31,16 +33,15 @@ from gradcli.language.lowering import as_read
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
+from gradcli.notation import Path
 from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.options import Options
 from gradcli.query.bindings import as_equations
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import derivative, query_of
-from gradcli.query.general_formulas import general
 from gradcli.query.programs import Script, record_of, run_statement
-from gradcli.report.derivative_record import DerivativeRecord, Path, Step
+from gradcli.report.derivative_record import DerivativeRecord, Step
 from gradcli.report.records import Answer, Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.texts import Span, text_lines
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"

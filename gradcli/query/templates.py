@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError, GradcliError
-from gradcli.graph.interpret import rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
 from gradcli.graph.sweep import backward, itself, ones_like, useful_nodes, zeros_like
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageError, did_you_mean
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import useful_nodes
 from gradcli.language.scope import Scope
 from gradcli.query.derivatives import hessian, jacobian

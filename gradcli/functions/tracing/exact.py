@@ -17,13 +17,13 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.crosscheck import cross_check
 from gradcli.check.rounding import error_bounds, is_unsure, roots_each_way
+from gradcli.check.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
 from gradcli.functions.precision import Format, bounded_in, epsilon_of, room_at_zeros, room_of
 from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays
 from gradcli.functions.tracing.passage import Passage
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import backward, ones_like
 from gradcli.graph.transforms import derive
 from gradcli.language.scope import Scope
@@ -31,7 +31,6 @@ from gradcli.ops.registry import find
 from gradcli.ops.structure import clone
 from gradcli.options import Options
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
