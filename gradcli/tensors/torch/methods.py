@@ -89,10 +89,6 @@ def _write(x: Tensor, value: Any, label: str) -> Tensor:
     return replace(x, value, label)
 
 
-def _zero_gradient(x: Tensor) -> Tensor:
-    return _write(x, 0, "ZeroBackward0")
-
-
 def _rearranging_method(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
 
@@ -105,7 +101,7 @@ def _rearranging_method(name: str) -> Callable[..., Tensor]:
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "fill_": _fill,
-    "zero_": _zero_gradient,
+    "zero_": lambda x: _write(x, 0, "ZeroBackward0"),
     **{
         f"{name}_": _rearranging_method(name)
         for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")
@@ -165,10 +161,6 @@ def _return_itself(x: Tensor) -> Tensor:
     return x
 
 
-def _abs(x: Tensor) -> Any:
-    return abs_(x)
-
-
 # -- transposes ------------------------------------------------------------------------------------
 
 
@@ -185,7 +177,7 @@ def _matrices_transposed(x: Tensor) -> Any:
 
 
 OPERATORS: dict[str, Any] = {
-    **_record_methods(), "__pos__": _return_itself, "__abs__": _abs, **BIT_OPERATORS,
+    **_record_methods(), "__pos__": _return_itself, "__abs__": lambda x: abs_(x), **BIT_OPERATORS,
     "T": property(_transpose), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
     "H": property(_matrices_transposed), "real": property(_return_itself),
 }  # fmt: skip
