@@ -161,6 +161,10 @@ def _return_itself(x: Tensor) -> Tensor:
     return x
 
 
+def _abs(x: Tensor) -> Any:
+    return abs_(x)
+
+
 # -- transposes ------------------------------------------------------------------------------------
 
 
@@ -177,7 +181,7 @@ def _matrices_transposed(x: Tensor) -> Any:
 
 
 OPERATORS: dict[str, Any] = {
-    **_record_methods(), "__pos__": _return_itself, "__abs__": lambda x: abs_(x), **BIT_OPERATORS,
+    **_record_methods(), "__pos__": _return_itself, "__abs__": _abs, **BIT_OPERATORS,
     "T": property(_transpose), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
     "H": property(_matrices_transposed), "real": property(_return_itself),
 }  # fmt: skip
