@@ -574,4 +574,6 @@ def target_of(word: str) -> Target:
         module, kind = _MADE[name]
         found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()
         return found
-    return {"numpy": NUMPY, "torch": TORCH, "jax": JAX, "sympy": SympyModule()}[name]
+    if name == "sympy":
+        return SympyModule()
+    return {"numpy": NUMPY, "torch": TORCH, "jax": JAX}[name]
