@@ -22,15 +22,18 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays, index_of
 from gradcli.check.rounding import branches, error_bounds
-from gradcli.graph.interpret import (
+from gradcli.check.verdicts import VariableCheck, Verdict, Worst, from_sides
+from gradcli.graph.nodes import (
+    Expr,
     bytes_of,
     bytes_of_sweep,
     cost_of,
+    definition_order,
     forward,
     held_by,
     interpret,
+    reachable,
 )
-from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.graph.sweep import gradients, vjps_at
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
@@ -59,7 +62,6 @@ from gradcli.reference.tape import (
     exact_array,
     signed_zeros,
 )
-from gradcli.report.verdicts import VariableCheck, Verdict, Worst, from_sides
 
 if TYPE_CHECKING:
     from gradcli.reference.stand_ins import StandIns
@@ -543,15 +545,16 @@ class Judge:
                 nearby = [slopes.ravel()[i] * (1 + share) for share in (-1e-12, 1e-12)]
                 own[i] = on_kink(event, probed=False, others=nearby)
         choice = next((s for s in found.chosen.values() if s.limit is None), None)
-        if choice is not None:  # what follows from a choice is one
-            for own, exact, *both in zip(sides, engine, *tape.slopes_beside(), strict=True):
-                for i, (chosen, left, right) in enumerate(
-                    zip(*map(np.ravel, (exact, *both)), strict=True)
+        if choice and self.prober:  # what follows from a choice is one
+            both = self.prober.around_choices({node.static["of"].x for node in tape.known})
+            for x, own, exact in zip(self.nodes, sides, engine, strict=True):
+                for i, (chosen, *pair) in enumerate(
+                    zip(exact.flat, *[side[x] for side in both], strict=True)
                 ):
                     if i in own and own[i].gap:
                         own[i].others = [*own[i].others, chosen]
-                    elif i not in own and not is_close(m, left, right):
-                        own[i] = Sides(choice.place, choice.convention, left, right)
+                    elif i not in own and not is_close(m, *pair):
+                        own[i] = Sides(choice.place, choice.convention, *pair)
         smooth = not (tape.scalars.events or any(self._mask_kinks.values())) and are_finite(
             m, reference
         )

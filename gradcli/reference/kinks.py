@@ -386,8 +386,10 @@ class Prober:
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def _at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
-        """Return the derivatives by the moved variables, and the value, at a moved point.
+    def _at(
+        self, moves: Mapping[Expr, Any], by: Sequence[Expr] = ()
+    ) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
+        """Return the derivatives, by default by the moved variables, and the value at a moved point.
 
         Both are in the seed's weights.
         """
@@ -397,10 +399,11 @@ class Prober:
             here = Algebra.map(plain, self.tape.table[x])
             there[x] = np.reshape(np.ravel(here) + move, here.shape)
         other = _tape_beside(m, asked, there)
-        y = other.run(asked.root, [*moves])
+        by = by or [*moves]
+        y = other.run(asked.root, by)
         slopes = {
             x: Algebra.map(plain, np.ravel(other.gradient(y, self.weights, other.table[x])))
-            for x in moves
+            for x in by
         }
         return slopes, self._weigh(Algebra.map(plain, y))
 
@@ -416,6 +419,17 @@ class Prober:
                 moves[x][i] = m.mpf(10) ** STEPS[0] * size * step
             slopes, (value,) = self._at(moves)
         return [slopes[x][i] for x, i in places], value
+
+    def around_choices(self, inner: Collection[Expr]) -> list[dict[Expr, np.ndarray]]:
+        """Return the gradients on both sides of derivatives inside by some variables."""
+        step = self.tape.m.mpf(10) ** STEPS[0]
+        with _probing(self.tape.m):
+            # Entries move by different steps, which part ties.
+            moved = [
+                {x: way * np.arange(1, math.prod(x.shape) + 1) for x in inner}
+                for way in (-step, step)
+            ]
+            return [self._at(moves, self.asked.nodes)[0] for moves in moved]
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""
@@ -530,22 +544,6 @@ class _Choosing(ReferenceTape):
             else:
                 behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
                 flat[i] = Traced(self.scalars, chosen, Limit(), behind)
-        return found
-
-    def slopes_beside(self) -> list[list[Array]]:
-        """Return the gradients where what is differentiated inside has moved to both sides."""
-        m, asked, found = self.m, self.asked, []
-        with _probing(m):
-            for sign in (-1, 1):
-                there = {}
-                for x in {node.static["of"].x for node in self.known}:
-                    here = Algebra.map(plain, self.table[x])
-                    steps = 1 + np.arange(here.size).reshape(here.shape)  # which part ties
-                    moved = here + sign * m.mpf(10) ** STEPS[0] * steps
-                    there[x] = np.asarray(moved, dtype=object)
-                other = _tape_beside(m, asked, there)
-                y = other.run(asked.root, asked.nodes)
-                found.append(other.slopes(y, exact_array(m, asked.seed), asked.nodes))
         return found
 
     def _sides(self, node: Expr, derivative: Array) -> dict[int, Sides]:
