@@ -24,7 +24,7 @@ from gradcli.files.settings import Configuration, Settings, checking_options, ve
 from gradcli.inert import shell_command
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
-from gradcli.language.tree import Asked, Statement
+from gradcli.language.syntax import Asked, Statement
 from gradcli.limits import Limits
 from gradcli.options import CHECKING, ClaimInput, Options, option_value
 from gradcli.plans.backend import require_compiler

@@ -25,7 +25,7 @@ from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, read_within
 from gradcli.language.run import Program
 from gradcli.language.scope import deviations as deviations_of
-from gradcli.language.tokens import may_be_measured, of_data
+from gradcli.language.syntax import may_be_measured, of_data
 from gradcli.limits import Limits
 from gradcli.options import Options, names_of, refuse_together
 from gradcli.plans.backend import require_compiler
