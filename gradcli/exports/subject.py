@@ -75,7 +75,9 @@ class _Plain(Rebuilding):
     Left out are names and cuts of gradients. Derivatives become their expansions.
     """
 
-    alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
+    alias = Domain.alias
+    detach = Domain.detach
+    derivative = Domain.derivative
 
     def operation(self, node: Expr, op: Op, operands: list[Expr]) -> Expr:
         if op.transparent and len(operands) == 1:

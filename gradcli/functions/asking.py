@@ -122,7 +122,8 @@ def set_place(record: Record, definition: tuple[str, int] | None) -> None:
     """Set the place of a record to that of its function."""
     file, line = definition or ("", 1)
     if os.path.isfile(file):
-        record.file, record.line = path_text(Path(file)), line
+        record.file = path_text(Path(file))
+        record.line = line
 
 
 def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -149,7 +150,8 @@ def arguments_of(
             "--function needs its arguments",
             help="--at x='randn(5)' --at y=2, by the names of its parameters",
         )
-    load, calculator = programs.loader(folder), programs.fresh(state)
+    load = programs.loader(folder)
+    calculator = programs.fresh(state)
 
     def value_of(name: str, text: str) -> Any:
         parts = _parts_of(name, text)
@@ -215,7 +217,6 @@ GRADIENT = "gradient"
 _KINDS = {"gradient": GRADIENT, "jvp_of": JVP, "adjoint": ADJOINT}  # by the option that gives each
 _EQUATIONS = {"implicit": RESIDUAL, "fixed_point": FIXED_POINT}
 OPTIONS = (*_KINDS, *_EQUATIONS)
-_WORDS = {GRADIENT: "gradient", JVP: "JVP", ADJOINT: "adjoint"}
 
 
 class Asked(NamedTuple):
@@ -231,7 +232,7 @@ class Asked(NamedTuple):
 
     def title(self, by: str | None, order: int, name: Callable[[Any], str]) -> str:
         """Whose derivative it is, in words."""
-        what = "Hessian" if order == 2 else _WORDS[self.kind]
+        what = "Hessian" if order == 2 else "JVP" if self.kind == JVP else self.kind
         return f"{by}'s own {what}" if by is not None else f"the {what} {name(self.claim)}"
 
 
@@ -297,13 +298,11 @@ class AskedFunction:
         )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
-        self.said, self.at, self.options, self.programs, self.folder = (
-            said,
-            at,
-            options,
-            programs,
-            folder,
-        )
+        self.said = said
+        self.at = at
+        self.options = options
+        self.programs = programs
+        self.folder = folder
         arguments = self.draw(0)
         wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = (

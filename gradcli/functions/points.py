@@ -117,7 +117,8 @@ def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Argume
     If no smaller ones are found, the given arguments are returned.
     """
     tries = 0
-    found, better = arguments, True
+    found = arguments
+    better = True
     while better:
         better = False
         for smaller in (*_shorter(found), *_rounder(found)):
@@ -125,7 +126,8 @@ def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Argume
             if tries > _MOST:
                 return found
             if wrong(smaller):
-                found, better = smaller, True
+                found = smaller
+                better = True
                 break
     return found
 

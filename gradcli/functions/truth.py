@@ -105,7 +105,7 @@ class Truth:
             return found
         for text, way in self.exact.other_ways(claims.precision):
             there = way.check(seeds, claims)
-            for name, part in ({} if there is None else there).items():
+            for name, part in (there or {}).items():
                 if found[name].verdict is Verdict.MISMATCH and part.verdict is not Verdict.MISMATCH:
                     found[name] = replace(
                         part, verdict=Verdict.ILL_CONDITIONED, reason=DECIDES.format(text)
@@ -169,16 +169,14 @@ class Truth:
 
     def _reason(self) -> str | None:
         """Return what the verdict hangs on beside the numbers."""
-        held = (
-            f"held constant where the code detaches it: {', '.join(self.held)}"
-            if self.held
-            else None
-        )
-        if self.exact is not None:
-            decisions = ", ".join(self._decisions())
-            said = [f"decided at the tested values: {decisions}"] if decisions else []
-            return "; ".join([*said, *([held] if held else [])]) or None
-        return f"{held}; and the trace stops elsewhere" if held else None
+        said = []
+        if decisions := self._decisions():
+            said.append(f"decided at the tested values: {', '.join(decisions)}")
+        if self.held:
+            said.append(f"held constant where the code detaches it: {', '.join(self.held)}")
+            if self.exact is None:
+                said.append("and the trace stops elsewhere")
+        return "; ".join(said) or None
 
 
 def trace_subject(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:

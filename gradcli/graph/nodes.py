@@ -302,7 +302,8 @@ class Graph:
 
     def _is_light(self, shape: Shape) -> bool:
         """Return whether an array is too small for any limit."""
-        entries, limits = math.prod(filter(None, shape)), self.limits
+        entries = math.prod(filter(None, shape))
+        limits = self.limits
         return entries <= LIGHT and entries <= limits.entries and len(shape) <= limits.dimensions
 
     @staticmethod
@@ -497,7 +498,8 @@ class Rebuilding(Transcription[Expr]):
     """
 
     def __init__(self, graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> None:
-        self.graph, self.operations = graph, operations
+        self.graph = graph
+        self.operations = operations
 
     def leaf(self, node: Expr) -> Expr:
         return node

@@ -115,7 +115,8 @@ class Cutter:
 
     def _find_cut(self, node: Expr) -> Cut | None:
         """Return the cut of a node along that of its largest operand in a stretch, if there is one."""
-        op, shapes = node.op, shapes_of(node)
+        op = node.op
+        shapes = shapes_of(node)
         operands = node.given_operands
         if op is None or not (op.elementwise or (op.axes and len(operands) == 1)):
             return None
@@ -139,8 +140,10 @@ class Cutter:
         return None if found == Found() else Cut(length, axes, found)
 
     def _stretch(self, turn: int, length: int, outputs: list[Expr]) -> Stretch:
-        found, inputs = set(outputs), dict[Expr, None]()
-        own, stack = set[tuple[Expr, Expr]](), outputs[:]
+        found = set(outputs)
+        inputs: dict[Expr, None] = {}
+        own: set[tuple[Expr, Expr]] = set()
+        stack = outputs[:]
         while stack:
             node = stack.pop()
             for operand, axis in zip(node.operands, self.cuts[node].axes, strict=True):
@@ -168,5 +171,6 @@ def gather(parts: list[Any], part: Any, fold: Any, count: int) -> None:
     Rounding then grows with the logarithm of their count.
     """
     while count % 2 == 0:
-        part, count = fold(parts.pop(), part), count // 2
+        part = fold(parts.pop(), part)
+        count = count // 2
     parts.append(part)

@@ -34,7 +34,8 @@ class Batched(Rebuilding):
 
     def __init__(self, graph: Graph, moving: Collection[Expr], extent: int) -> None:
         super().__init__(graph)
-        self.moving, self.extent = moving, extent
+        self.moving = moving
+        self.extent = extent
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if node not in self.moving:
@@ -114,7 +115,8 @@ class Linearized:
         if ``back`` is set. ``times`` is the number of directions in a call.
         """
         graph = beside[0].graph
-        self._beside, self._times = len(beside), times
+        self._beside = len(beside)
+        self._times = times
         self.shapes = [x.shape for x in (outs if back else wrt)]
         directions = [graph.leaf("direction", shape) for shape in self.shapes]
         ends = (
@@ -122,7 +124,8 @@ class Linearized:
             if back
             else push_tangents(outs, dict(zip(wrt, directions, strict=True)))
         )
-        roots, moving = [*beside, *ends], dependents(reachable(ends), directions)
+        roots = [*beside, *ends]
+        moving = dependents(reachable(ends), directions)
         largest = max((size_of(node) for node in moving), default=0)
         self._is_batched = times * largest <= _BYTES
         inner = Graph(graph.limits)

@@ -121,7 +121,8 @@ class Columns:
 
         def probe(xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             columns = (xs if n == name else np.full(len(xs), fixed[n]) for n in self.moving)
-            found, shape = function(*columns), (len(xs), entries)
+            found = function(*columns)
+            shape = (len(xs), entries)
             return found.values.reshape(shape), found.slopes[name].reshape(shape)
 
         return probe

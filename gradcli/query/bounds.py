@@ -41,7 +41,9 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.search import Function
 
-    scope, root, box = program.scope, lowered.value, options.over
+    scope = program.scope
+    root = lowered.value
+    box = options.over
     record.warnings += left_out(scope, [root], "a range")
     if root.shape:
         raise ShapeError(

@@ -360,12 +360,10 @@ class RecordLines:
             known.get("meta"),
             given_of(known.get("given")) if self.skips else None,
         )
-        record.file, record.line, record.column, record.record_line = (
-            None if path == "-" else path,
-            number,
-            1,
-            True,
-        )
+        record.file = None if path == "-" else path
+        record.line = number
+        record.column = 1
+        record.record_line = True
         return record
 
     def _of_given(self, given: InputRecord, options: Options, where: str, folder: Path) -> Any:
@@ -381,10 +379,8 @@ class RecordLines:
             and not deviations
             and all(claim.of in {*values, "value"} for claim in given.expect)
         ):
-            record, mentioned = (
-                programs.cache.in_record(values, Source(given.expr, where), options, given.id),
-                programs.cache.mentioned,
-            )
+            record = programs.cache.in_record(values, Source(given.expr, where), options, given.id)
+            mentioned = programs.cache.mentioned
         if record is None:
             program = programs.fresh(
                 options.state,
@@ -572,7 +568,8 @@ class Runner:
         They know the names of the statements before.
         """
         if self.program is None or self.done > first:
-            self.program, self.done = self._fresh(), 0
+            self.program = self._fresh()
+            self.done = 0
         for i in range(self.done, last + 1):
             if i >= first or not isinstance(self.statements[i], Asked):
                 record = self._run(i)

@@ -71,7 +71,8 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
     wrt, _ = variables(scope, order, options, lowered.static_uses)
     # Raises where the expression has no value: then it has no function to export either.
     forward([root], scope.values, scope.precision, order)
-    words, gradients = "", {}
+    words = ""
+    gradients = {}
     if root.kind == FLOAT and wrt:
         seed, given = seed_of(program, root, options)
         gradients = slopes_of(root, wrt, root.graph.constant(np.asarray(seed)) if given else None)

@@ -122,7 +122,8 @@ class Exact:
 
         Gives None where there is no verdict.
         """
-        scope, leaves = self.scope(self.subject.floats), self.trace.leaves
+        scope = self.scope(self.subject.floats)
+        leaves = self.trace.leaves
         try:
             found = self.pull({root: np.float64(1)}, leaves.values())
             grad = {
@@ -231,7 +232,8 @@ class Exact:
     def scope(self, floats: Floats) -> Scope:
         """Return a scope with the exact values of the leaves, at these numbers of the arguments."""
         scope = Scope()
-        scope.graph, scope.in_passing = self.trace.graph, True
+        scope.graph = self.trace.graph
+        scope.in_passing = True
         values = {
             self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()
         }
@@ -258,7 +260,8 @@ class Exact:
 
     def _add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
         """Return the sum of all entries of nodes, with weights."""
-        add, total = find("sum"), None
+        add = find("sum")
+        total = None
         for node, weights in terms:
             weighted = (
                 node
@@ -356,7 +359,8 @@ def run_at(
 
 def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None]) -> Exact | None:
     """Return the trace at these numbers, if it gives the function's own value."""
-    wanted, passage = subject.numbers(floats), Passage()
+    wanted = subject.numbers(floats)
+    passage = Passage()
     try:
         results, nodes, trace = run_at(subject, run, floats, passage)
     finally:
@@ -484,7 +488,7 @@ def _jax(subject: Subject) -> Run:
         (program,) = programs
         # JAX sorts a dictionary by its keys.
         arguments = [Traced(tensors[name], passage) for name in sorted(tensors)]
-        found = JaxprRun(passage).evaluate(program.jaxpr, program.consts, arguments)
+        found = JaxprRun(passage).evaluate(program, arguments)
         return [_tensor_of(part) for part in found]
 
     return run

@@ -266,7 +266,8 @@ class ChunkRun(Walk):
         Raises LimitError for a result that is cut and has no target, and any error of the
         computation.
         """
-        self.targets, self.told = targets, told
+        self.targets = targets
+        self.told = told
         self.go()
         whole = [
             (name, node) for name, node in self.named_results() if self.staged.axis_of(node) is None
