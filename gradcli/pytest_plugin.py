@@ -20,7 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
-    from gradcli.functions.listed import ListedCase
+    from gradcli.functions.asking import ListedCase
     from gradcli.options import Options
     from gradcli.query.cases import Case
     from gradcli.report.outcomes import Outcome
@@ -233,7 +233,7 @@ class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
-        from gradcli.functions.listed import ListedCase
+        from gradcli.functions.asking import ListedCase
 
         for function in _configuration(self.config).of(str(self.path)).functions or ():
             case = ListedCase(function, self.path, options)

@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "testing": ("functions.testing",),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
     "__main__": ("cli.endings",),
-    "pytest_plugin": ("testing", "functions.listed", *BELOW_CLI),
+    "pytest_plugin": ("testing", "functions.asking", *BELOW_CLI),
 }  # fmt: skip
 ONLY_IN = {
     "sympy": "reference",
