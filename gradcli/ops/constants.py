@@ -108,7 +108,7 @@ def number_of(node: Any) -> Any:
         number = node.payload
         if isinstance(number, Constant):
             return float(number)
-        return number if isinstance(number, (int, float)) else None  # an array is none
+        return None if hasattr(number, "shape") else number  # an array is none
     if _repeats(node):
         return number_of(node.operand)
     if node.op is not None and node.op.algebra == "quotient":
