@@ -206,7 +206,7 @@ def option_value(name: str, value: Any, written: str, kind: type[GradcliError] =
 
     Raises an error of the kind for what it cannot be.
     """
-    return _held(values_of(name), value, written, kind)
+    return _check_value(values_of(name), value, written, kind)
 
 
 def typed_value(values: Values | None, text: Any, written: str) -> Any:
@@ -214,10 +214,10 @@ def typed_value(values: Values | None, text: Any, written: str) -> Any:
     if isinstance(values, Number) and isinstance(text, str):
         with suppress(ValueError):
             text = int(text) if values.whole else float(text)
-    return _held(values, text, written, UsageError)
+    return _check_value(values, text, written, UsageError)
 
 
-def _held(values: Values | None, value: Any, written: str, kind: type[GradcliError]) -> Any:
+def _check_value(values: Values | None, value: Any, written: str, kind: type[GradcliError]) -> Any:
     if isinstance(values, Number):
         if values.holds(value):
             return int(value) if values.whole else float(value)
