@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
 from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
@@ -20,13 +21,12 @@ from gradcli.reference.contexts import context
 from gradcli.reference.deadline import in_time
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
-from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
 
-_RULE = 25  # digits to which the engine's exact rules must equal the reference
-_LIMIT_DIGITS = 12  # the same for a float and a one-sided limit
-_LIMIT = 15  # the same where the reference is a two-sided limit
+_RULE = 1e-25  # how far the engine's exact rules may be from the reference, relative to it
+_ONE_SIDED = 1e-12  # the same for a float and a one-sided limit
+_LIMIT = 1e-15  # the same where the reference is a two-sided limit
 SHOWN = 1e-7  # relative to an entry: a larger bound is reported
-_KNOWN = 20  # digits to which a reference must be known before floats are compared with it
+_KNOWN = 1e20  # times the error of a reference, above which floats are compared with it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
@@ -65,7 +65,6 @@ class Comparison:
         self.reference, self.engine = (np.ravel(part).tolist() for part in (reference, engine))
         self.computed = np.ravel(computed).astype(float).tolist()
         self.bounds = np.ravel(np.broadcast_to(bounds, self.shape)).astype(float).tolist()
-        self._share = m.mpf(10) ** -_RULE
         # The part of a bound that the working precision leaves open.
         self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
         self.dtype = np.asarray(computed).dtype
@@ -93,13 +92,13 @@ class Comparison:
 
     def _entry(self, i: int) -> Told:
         m, computed, reference = self.m, self.computed[i], self.reference[i]
-        tolerance = self._share
+        tolerance = _RULE
         sides = self.sides.get(i)
         if sides is not None:
             if sides.limit is None:
                 return self._kink(i, sides) if sides.inside is None else self._edge(i, sides)
             reference = self.reference[i] = sides.limit
-            tolerance = m.mpf(10) ** -_LIMIT
+            tolerance = _LIMIT
             if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(
                 reference
             ):
@@ -155,8 +154,8 @@ class Comparison:
     def _is_open(self, i: int, size: Any) -> bool:
         slack = known = self.slack(i)
         if self.radii:
-            known = self.radii[i] * self.m.mpf(10) ** _KNOWN
-            if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
+            known = self.radii[i] * _KNOWN
+            if not self.radii[i] <= _RULE * max(abs(self.engine[i]), size) + slack:
                 return True
         # Too few digits are known to tell it from zero, or to count lost bits.
         return bool(slack > _SMALLEST and known > 0 and known >= size)
@@ -172,9 +171,9 @@ class Comparison:
         The derivative exists from one side only there. A rule that gives it is right.
         """
         computed = self.computed[i]
-        if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(
-            10
-        ) ** -_LIMIT_DIGITS * abs(sides.inside):
+        if math.isfinite(computed) and abs(computed - sides.inside) <= _ONE_SIDED * abs(
+            sides.inside
+        ):
             self.reference[i] = sides.inside
             return Verdict.AGREE, None
         return (
@@ -316,7 +315,7 @@ class Comparison:
         bound = self.bounds[i]
         known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
         size = abs(self.reference[i])
-        if off <= bound < math.inf and size <= known and size <= self.m.mpf(10) ** -20 * bound:
+        if off <= bound < math.inf and size <= known and size <= 1e-20 * bound:
             if self.computed[i]:
                 self.zeros.add(i)
             return float(off), 0.0  # a true zero has no relative error
@@ -386,7 +385,7 @@ def compare_arrays(
     ]
     places = list(dict.fromkeys(int(np.argmax(rank)) for rank in ranks))
     m = context()
-    m.dps = 2 * _RULE
+    m.dps = 50
     exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
     check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
     check.lost, check.wrong = None, int(wrong.sum())

@@ -23,18 +23,18 @@ from gradcli.check.claims import (
     Held,
     decide_entry,
     decide_numbers,
+    hold_together,
     join_entries,
     show_no_rounding,
 )
 from gradcli.check.comparison import compare_arrays, index_of
 from gradcli.check.judge import Judge, numbers
-from gradcli.check.subgradients import hold_together
 from gradcli.check.verdict_cache import lines_of
+from gradcli.check.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, definition_order, forward, reachable, rebuild
 from gradcli.graph.sweep import ones_like, vjp
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, div, mul
@@ -43,7 +43,6 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.tape import reference_at
-from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.storage import content_key
 
 if TYPE_CHECKING:
@@ -257,9 +256,9 @@ class _Formula:
         return result
 
     def _entry(self, i: int, said: Any, is_exact: bool) -> Held:
-        m, truth = self.truth.m, self.truth
+        truth = self.truth
         digits = _AT_A_KINK if i in truth.sides else _HERE if self.digits == _EXACT else self.digits
-        found = decide_entry(None, self.claim, truth, i, said, m.mpf(10) ** -digits, truth.slack(i))
+        found = decide_entry(None, self.claim, truth, i, said, 10.0**-digits, truth.slack(i))
         alike = found.verdict is Verdict.MISMATCH and float(said) == float(truth.reference[i])
         # They agree as far as floats can tell: no digits may be left, or both have underflowed.
         return Held(Verdict.AGREE) if alike and not (is_exact and float(said)) else found
@@ -342,7 +341,7 @@ class _Formula:
         with suppress(*NO_VALUE), m.workdps(_DIGITS[0]):
             both = self._both(m, self.leaves)
             return both is not None and all(
-                abs(said - right) <= m.mpf(10) ** -self.digits * abs(right)
+                abs(said - right) <= 10.0**-self.digits * abs(right)
                 for right, said in zip(*map(np.ravel, both), strict=True)
             )
         return False
@@ -352,7 +351,7 @@ class _Formula:
         if found is None:
             return None  # on a kink, or outside the domain
         right, said = found
-        tolerance = m.mpf(10) ** -self.digits
+        tolerance = 10.0**-self.digits
         for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
             if not m.isfinite(r):
                 continue
@@ -419,7 +418,7 @@ class _Formula:
             (printed,) = rebuild([simple], {}, {chain: mul})
             values = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
             found = self._value_of(printed, m, values)[place]
-            return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
+            return text if abs(found - off) <= 1e-9 * abs(off) else None
         except (*NO_VALUE, RecursionError):
             return None
 

@@ -22,15 +22,18 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays, index_of
 from gradcli.check.rounding import branches, error_bounds
-from gradcli.graph.interpret import (
+from gradcli.check.verdicts import VariableCheck, Verdict, Worst, from_sides
+from gradcli.graph.nodes import (
+    Expr,
     bytes_of,
     bytes_of_sweep,
     cost_of,
+    definition_order,
     forward,
     held_by,
     interpret,
+    reachable,
 )
-from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.graph.sweep import gradients, vjps_at
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
@@ -53,6 +56,7 @@ from gradcli.reference.kinks import (
     Sides,
     active_kinks,
     has_inner,
+    is_close,
     is_same,
     on_kink,
     with_inner_choices,
@@ -66,7 +70,6 @@ from gradcli.reference.tape import (
     exact_array,
     signed_zeros,
 )
-from gradcli.report.verdicts import VariableCheck, Verdict, Worst, from_sides
 
 if TYPE_CHECKING:
     from gradcli.reference.stand_ins import StandIns
@@ -144,7 +147,7 @@ class Pass(NamedTuple):
     engine     E-infinity: the same
     """
 
-    tape: ReferenceTape
+    tape: Any
     y: np.ndarray
     chosen: Mapping[int, Sides]
     reference: list[np.ndarray]
@@ -219,7 +222,7 @@ _MANY, _LARGE = (
     30_000,
     5_000,
 )  # above so many scalar operations, or entries of one array, arrays are judged whole
-_RULES = 20  # digits to which the rules must be right for a mismatch to be the floats' fault
+_RULES = 1e-20  # relative: the rules must be so near for a mismatch to be the floats' fault
 # Passes of the reference and the rules over all operations at one precision, roughly.
 _PASSES = 4
 _BESIDE = 4 * float(np.finfo(float).eps)  # relative: a step to both sides of kinks
@@ -228,7 +231,7 @@ _LASTING = 0.9  # share of that difference that a jump has already at the nearer
 _SEED = 20_100_719  # none that data are drawn with: they would be in step
 _JUMP = 1e-6  # an entry that differs by more on both sides lies on a kink; relative, too, to all
 _SHARE = 4  # balls are at least this many times as fast as plain multi-precision numbers
-_STABLE, _STABLE_LIMIT = 30, 12  # digits that more precision leaves unchanged; for limits
+_STABLE, _STABLE_LIMIT = 1e-30, 1e-12  # changes by more precision that are none; for limits
 _ALL_FLOATS = 400  # digits enough that nothing floats can tell from zero cancels
 _TIMES = 2  # numbers of the large arrays' reference are this many times as long as doubles
 _ADJOINTS = 3  # arrays per adjoint in that reference: itself, its error, and where anything flows
@@ -320,8 +323,7 @@ class Judge:
         """
         wrong = [(c.m, c.reference[i], c.engine[i]) for c in self.comparisons for i in c.mismatches]
         return not any(
-            m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r)
-            for m, r, e in wrong
+            m.isfinite(r) and m.isfinite(e) and abs(r - e) > _RULES * abs(r) for m, r, e in wrong
         )
 
     def comparison(self, of: str) -> Comparison:
@@ -549,6 +551,17 @@ class Judge:
             for i, event in self._mask_kinks[x].items():
                 nearby = [slopes.ravel()[i] * (1 + share) for share in (-1e-12, 1e-12)]
                 own[i] = on_kink(event, probed=False, others=nearby)
+        choice = next((s for s in found.chosen.values() if s.limit is None), None)
+        if choice and self.prober:  # what follows from a choice is one
+            both = self.prober.around_choices({node.static["of"].x for node in tape.known})
+            for x, own, exact in zip(self.nodes, sides, engine, strict=True):
+                for i, (chosen, *pair) in enumerate(
+                    zip(exact.flat, *[side[x] for side in both], strict=True)
+                ):
+                    if i in own and own[i].gap:
+                        own[i].others = [*own[i].others, chosen]
+                    elif i not in own and not is_close(*pair):
+                        own[i] = Sides(choice.place, choice.convention, *pair)
         smooth = not (tape.scalars.events or any(self._mask_kinks.values())) and are_finite(
             m, reference
         )
@@ -637,47 +650,39 @@ class Judge:
                 step = _BESIDE * np.where(size, size, _mean(size) or 1.0) * draw(1, 2, size.shape)
                 steps[leaf] = size + step - size  # exact: ties come apart alike further away
 
-        def points(times: float, moved: Sequence[Expr]) -> list[dict[Expr, Any]]:
+        def points(times: float, *xs: Expr) -> list[dict[Expr, Any]]:
+            moves = {leaf: times * steps[leaf] for leaf in reachable(xs) if leaf in steps}
             return [
-                self.leaves | {x: self.leaves[x] + way * steps[x] for x in moved if x in steps}
-                for way in (-times, times)
+                self.leaves | {leaf: self.leaves[leaf] + way * moves[leaf] for leaf in moves}
+                for way in (-1, 1)
             ]
-
-        def results(times: float = 1, moved: Sequence[Expr] = self.order) -> list[list[Any]]:
-            return [self.float_results(self.root, at=at) for at in points(times, moved)]
 
         turned = set[Expr]()
         for mask in self._masks:
-            both = [
-                forward([mask], self.every_leaf(mask) | at)[mask] for at in points(1, self.order)
-            ]
-            if np.not_equal(*both).any():
+            both = points(1, *self.nodes)
+            if np.not_equal(
+                *(forward([mask], self.every_leaf(mask) | at)[mask] for at in both)
+            ).any():
                 turned |= {*definition_order(mask)}
-        near, far = results(), results(_FURTHER)
-        lasting = [
-            abs(b - a) > _LASTING * abs(d - c) for a, b, c, d in zip(*near, *far, strict=True)
-        ]
-        bounds: list[Any] = [0.0] * len(lasting)
-        if any(map(np.any, lasting)):
-            beside, _ = points(_FURTHER, self.order)
-            bounds, _ = error_bounds(self.root, self.nodes, beside, self.seed, "float64")
-        for place, ((name, x), part, chosen) in enumerate(
-            zip(self.wrt.items(), parts, self.gradients, strict=True), 1
-        ):
-            leaps = np.any(lasting[0])
-            if leaps or np.any(lasting[place]):  # perhaps only as others move
-                near = results(1, reachable([x]))
-            (low, *_), (high, *_) = near
-            leaps &= np.any(lasting[0] & (abs(high - low) > bounds[0]))
-            left, right = (np.broadcast_to(side[place], x.shape) for side in near)
-            jump, size = abs(right - left), np.maximum(abs(left), abs(right))
-            least = np.maximum(bounds[place], _JUMP * np.maximum(size, _mean(size)))
-            on = lasting[place] & (jump > least)
-            if part.verdict is Verdict.AGREE and (on.any() or leaps or x in turned):
+        for (name, x), part, chosen in zip(self.wrt.items(), parts, self.gradients, strict=True):
+            # Each moves alone: a derivative may jump only where another name moves.
+            beside = [*points(1, x), *points(_FURTHER, x)]
+            bounds, _ = error_bounds(self.root, [x], beside[-1], self.seed, "float64")
+            values, slopes = zip(
+                *(self.float_results(self.root, [x], at) for at in beside), strict=True
+            )
+            leaps, on = (
+                abs(b - a) > np.maximum(bound, _LASTING * abs(d - c))
+                for (a, b, c, d), bound in zip((values, slopes), bounds, strict=True)
+            )
+            left, right = (np.broadcast_to(side, x.shape) for side in slopes[:2])
+            size = np.maximum(abs(left), abs(right))
+            on &= abs(right - left) > _JUMP * np.maximum(size, _mean(size))
+            if part.verdict is Verdict.AGREE and (on.any() or leaps.any() or x in turned):
                 part.verdict, part.worst = Verdict.KINK, None
-                part.reason = (
-                    "the function jumps here" if leaps else "a comparison in a mask turns here"
-                )
+                part.reason = "a comparison in a mask turns here"
+                if leaps.any():
+                    part.reason = "the function jumps here"
                 if on.any():
                     i = index_of(int(np.argmax(on)), x.shape)
                     part.worst = Worst(i, float(chosen[i]), float(chosen[i]))
@@ -746,7 +751,7 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
     if before is None or before.verdicts[i] is not Verdict.MISMATCH:
         return False
     m, numbers = now.m, (now.reference[i], now.engine[i])
-    near = m.mpf(10) ** -(_STABLE if i not in now.sides else _STABLE_LIMIT)
+    near = _STABLE if i not in now.sides else _STABLE_LIMIT
     pairs = zip((before.reference[i], before.engine[i]), numbers, strict=True)
     return all(
         x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))

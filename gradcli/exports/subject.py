@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.graph.interpret import Domain, Rebuilding, interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Domain, Expr, Graph, Rebuilding, interpret, reachable
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
@@ -76,7 +75,9 @@ class _Plain(Rebuilding):
     Left out are names and cuts of gradients. Derivatives become their expansions.
     """
 
-    alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
+    alias = Domain.alias
+    detach = Domain.detach
+    derivative = Domain.derivative
 
     def operation(self, node: Expr, op: Op, operands: list[Expr]) -> Expr:
         if op.transparent and len(operands) == 1:
@@ -240,10 +241,9 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
     """
     written = dict.fromkeys(subject.spellings[op] for op in ops if op in subject.spellings)
     others = [op for op in ops if op not in subject.spellings]
-    names = " and no ".join(op.name for op in others if op.public)
+    names = " and no ".join(op.name for op in others)
     said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
     said += [f"{target} has no {names}"] if names else []
-    said = said or [f"{target} has no text for a step of it"]
     return UnsupportedInTargetError(
         ", and ".join(said),
         help="export to numpy, which has SciPy's functions"

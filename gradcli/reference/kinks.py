@@ -24,10 +24,10 @@ from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 STEPS = (-60, -90)  # powers of ten, relative to the entry
 _MORE = (-30, -60, -90, -120)  # steps where the two samples show nothing
-_ROOT = 15  # power of ten by which the square root of a distance shrinks from step to step
-_POWER = 100  # digits to which samples are a power of the distance, which is zero in the end
+_APART = 30  # power of ten from step to step
+_POWER = 1e-100  # samples this near to a power of the distance are zero in the end
 _LASTING = 0.9  # share of a difference of samples that the next one has where they grow unboundedly
-_ALIKE = 12  # digits to which two extrapolations must agree
+_ALIKE = 1e-12  # relative: how far apart two extrapolations may be
 
 At = Callable[[Any], tuple[Any, Any]]  # derivatives and values at a distance from a point
 
@@ -58,14 +58,11 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
           derivatives are taken from their definition where they tend to nothing themselves; else
           None
     """
-    found: dict[int, tuple[Array, ...]] = {}
     for steps in (STEPS, _MORE):
-        moves = [sign * m.mpf(10) ** step for step in steps]
+        moves, samples = [sign * m.mpf(10) ** step for step in steps], []
         for step, move in zip(steps, moves, strict=True):
-            if step not in found:
-                with _probing(m, step):
-                    found[step] = tuple(map(np.ravel, at(move)))
-        samples = [found[step] for step in steps]
+            with _probing(m, step):
+                samples.append(tuple(map(np.ravel, at(move))))
         slopes, values = (
             [_limit(m, row) for row in zip(*column, strict=True)]
             for column in zip(*samples, strict=True)
@@ -87,17 +84,12 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
 
 def is_same(m: Any, x: Any, y: Any) -> bool:
     """Tell whether two values are one: a function that differs by less does not jump."""
-    return bool(
-        x == y
-        or (
-            m.isfinite(x) and m.isfinite(y) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))
-        )
-    )
+    return bool(x == y or (m.isfinite(x - y) and is_close(x, y, 1e-20)))
 
 
-def is_close(m: Any, x: Any, y: Any) -> bool:
+def is_close(x: Any, y: Any, share: float = 1e-15) -> bool:
     """Tell whether two derivatives are one."""
-    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)))
+    return bool(abs(x - y) <= share * max(abs(x), abs(y)))
 
 
 def _jump(m: Any, here: Any, samples: Sequence[Any]) -> Any:
@@ -112,15 +104,12 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     before, last = samples[-2:]
     if any(x != x for x in (before, last)):
         return m.nan
-    if before == last or not last or not m.isfinite(last) or is_close(m, before, last):
+    if before == last or not last or not m.isfinite(last) or is_close(before, last):
         return last
     if not all(map(m.isfinite, samples)):
         return _UNSEEN
-    if before:
-        roots = round(m.log10(abs(before / last)) / _ROOT)
-        share = last / before * m.mpf(10) ** (_ROOT * roots)
-        if roots > 0 and abs(share - 1) < m.mpf(10) ** -_POWER:
-            return m.zero
+    if any(is_close(before, last * 10**shrunk, _POWER) for shrunk in (_APART, 2 * _APART)):
+        return m.zero  # as the distance, or as its square
     if len(samples) < len(_MORE) - 1:
         return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]
@@ -133,7 +122,7 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         for b, x, y in zip(samples[2:], changes, changes[1:], strict=False)
         if x != y
     ]  # Aitken's extrapolation
-    alike = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
+    alike = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= _ALIKE * max(map(abs, ends))
     if steady and alike:
         return ends[-1]
     # Also what is only rounding, and may be exactly zero by chance.
@@ -313,9 +302,7 @@ class Prober:
         if not finite:
             return sides
         around = {i: nearby for (y, i), nearby in self._around.items() if y is x}
-        steady = {
-            i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)
-        }
+        steady = {i for i, nearby in around.items() if all(is_close(v, nearby[0]) for v in nearby)}
         sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         gaps = [i for i, v in enumerate(slopes) if not m.isfinite(v) and i not in sides]
         budget = self.asked.budget
@@ -323,8 +310,7 @@ class Prober:
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
             room = self.left > 0 and budget.allows(self.cost)
             if event is not None and i in steady and ((event.tie and sure) or not room):
-                limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
-                sides[i] = on_kink(event, limit, limit, limit, probed=sure)
+                sides[i] = on_kink(event, *nearby[:1] * 3, probed=sure)
             elif room:
                 self.left -= 1
                 budget.spend(self.cost)
@@ -399,18 +385,20 @@ class Prober:
             finer, _ = self._at({x: m.zero})
         # A slope that more digits change is only rounding.
         known = [
-            (found[i].limit if i in found else v if is_close(m, v, fine) else None, other.limit)
+            (found[i].limit if i in found else v if is_close(v, fine) else None, other.limit)
             for i, (v, fine, other) in enumerate(zip(slopes, finer[x], others, strict=True))
         ]
         if any(
-            v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit))
+            v is not None and m.isfinite(v) and (limit is None or not is_close(v, limit))
             for v, limit in known
         ):
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def _at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
-        """Return the derivatives by the moved variables, and the value, at a moved point.
+    def _at(
+        self, moves: Mapping[Expr, Any], by: Sequence[Expr] = ()
+    ) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
+        """Return the derivatives, by default by the moved variables, and the value at a moved point.
 
         Both are in the seed's weights.
         """
@@ -420,10 +408,11 @@ class Prober:
             here = Algebra.map(plain, self.tape.table[x])
             there[x] = np.reshape(np.ravel(here) + move, here.shape)
         other = _tape_beside(m, asked, there)
-        y = other.run(asked.root, [*moves])
+        by = by or [*moves]
+        y = other.run(asked.root, by)
         slopes = {
             x: Algebra.map(plain, np.ravel(other.gradient(y, self.weights, other.table[x])))
-            for x in moves
+            for x in by
         }
         return slopes, self._weigh(Algebra.map(plain, y))
 
@@ -439,6 +428,23 @@ class Prober:
                 moves[x][i] = m.mpf(10) ** step * size * part
             slopes, (value,) = self._at(moves)
         return [*(slopes[x][i] for x, i in places), value]
+
+    def around_choices(self, inner: Collection[Expr]) -> list[dict[Expr, list[Any]]]:
+        """Return the gradients on both sides of derivatives inside by some variables."""
+        m, nodes = self.tape.m, self.asked.nodes
+
+        def slopes(way: int, step: int) -> dict[Expr, np.ndarray]:
+            with _probing(m, step):
+                # Entries move by different steps, which part ties.
+                size = way * m.mpf(10) ** step
+                moves = {x: size * np.arange(1, math.prod(x.shape) + 1) for x in inner}
+                return self._at(moves, nodes)[0]
+
+        samples = [[slopes(way, step) for step in _MORE] for way in (-1, 1)]
+        return [
+            {x: [_limit(m, row) for row in zip(*(s[x] for s in side), strict=True)] for x in nodes}
+            for side in samples
+        ]
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""
@@ -501,7 +507,7 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
 
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
     finite, words, limit = m.isfinite(left) and m.isfinite(right), ("", ""), None
-    if finite and is_close(m, left, right):
+    if finite and is_close(left, right):
         middle = (left + right) / 2
         if not gap:
             limit = middle if abs(middle) > m.mpf(10) ** NOTHING else m.zero
