@@ -315,7 +315,7 @@ class Comparison:
         bound = self.bounds[i]
         known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
         size = abs(self.reference[i])
-        if off <= bound < math.inf and size <= known and size <= 1e-20 * bound:
+        if off <= bound < math.inf and size <= known and 1e20 * size <= bound:
             if self.computed[i]:
                 self.zeros.add(i)
             return float(off), 0.0  # a true zero has no relative error

@@ -310,7 +310,8 @@ class Prober:
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
             room = self.left > 0 and budget.allows(self.cost)
             if event is not None and i in steady and ((event.tie and sure) or not room):
-                sides[i] = on_kink(event, *nearby[:1] * 3, probed=sure)
+                limit, *_ = nearby
+                sides[i] = on_kink(event, limit, limit, limit, probed=sure)
             elif room:
                 self.left -= 1
                 budget.spend(self.cost)
