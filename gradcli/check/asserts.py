@@ -367,9 +367,7 @@ def _signs(
     signs = np.full(floats.shape, _UNKNOWN)
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None:
         with np.errstate(all="ignore"):
-            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(
-                np.abs(floats), told.within
-            )
+            error = 2 * part.max_abs_error + 4 * 2.0**-52 * np.maximum(np.abs(floats), told.within)
             signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*NO_VALUE):

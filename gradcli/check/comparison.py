@@ -28,7 +28,7 @@ _LIMIT = 1e-15  # the same where the reference is a two-sided limit
 SHOWN = 1e-7  # relative to an entry: a larger bound is reported
 _KNOWN = 1e20  # times the error of a reference, above which floats are compared with it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
-_EPSILON = float(np.finfo(float).eps)
+_EPSILON = 2.0**-52
 _SMALLEST = 2.0**-1074
 # A smaller bound only says that floats end here, not how well a number is known.
 _FAINT = 2.0**-1000
@@ -171,9 +171,7 @@ class Comparison:
         The derivative exists from one side only there. A rule that gives it is right.
         """
         computed = self.computed[i]
-        if math.isfinite(computed) and abs(computed - sides.inside) <= _ONE_SIDED * abs(
-            sides.inside
-        ):
+        if abs(computed - sides.inside) <= _ONE_SIDED * abs(sides.inside):
             self.reference[i] = sides.inside
             return Verdict.AGREE, None
         return (
@@ -200,7 +198,7 @@ class Comparison:
                 Verdict.UNDETERMINED,
                 f"no limit of the derivative is seen from the {sides.open} ({sides.place})",
             )
-        elif not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
+        elif not (self.m.isfinite(sides.left) or self.m.isfinite(sides.right)):
             finite = "finite " if self.m.isinf(sides.left) or self.m.isinf(sides.right) else ""
             return (
                 Verdict.UNDEFINED,

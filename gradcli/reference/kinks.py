@@ -72,7 +72,7 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
             break
     last = samples[-1][1]
     outside = any(v != v for v in last)
-    continuous = not outside and not any(jumps)
+    continuous = not (outside or any(jumps))
     if size is not None and not outside and not m.isfinite(slopes[0]):
         base = value[0] if continuous else last[0]
         if m.isfinite(base):
@@ -102,9 +102,9 @@ def _jump(m: Any, here: Any, samples: Sequence[Any]) -> Any:
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
     """Return the limit of samples: a number, an infinity, NaN where they wander, or `_UNSEEN`."""
     before, last = samples[-2:]
-    if any(x != x for x in (before, last)):
+    if before != before or last != last:
         return m.nan
-    if before == last or not last or not m.isfinite(last) or is_close(before, last):
+    if not last or not m.isfinite(last) or is_close(before, last):
         return last
     if not all(map(m.isfinite, samples)):
         return _UNSEEN
@@ -114,16 +114,15 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]
     steady = all(change * changes[-1] > 0 for change in changes)
-    grows = all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes))
-    if steady and grows and abs(last) > abs(before):
+    lasting = all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes))
+    if steady and lasting and abs(last) > abs(before):
         return m.inf * m.sign(last)
     ends = [
         b - y * y / (y - x)
         for b, x, y in zip(samples[2:], changes, changes[1:], strict=False)
         if x != y
     ]  # Aitken's extrapolation
-    alike = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= _ALIKE * max(map(abs, ends))
-    if steady and alike:
+    if steady and len(ends) > 1 and is_close(*ends, _ALIKE):
         return ends[-1]
     # Also what is only rounding, and may be exactly zero by chance.
     if all(2 * abs(b) <= abs(a) for a, b in pairwise(filter(None, samples))):
@@ -192,6 +191,7 @@ class Sides:
     others  other derivatives nearby: where it jumps, that of the branch that the point itself is
             on, and where equal entries change places
     open    in words, the side whose derivative is not seen
+    formula the derivative by the formula, to more digits
     """
 
     place: str
@@ -205,6 +205,7 @@ class Sides:
     gap: str = ""
     others: Sequence[Any] = ()
     open: str = ""
+    formula: Any = None
 
     @property
     def finite(self) -> bool:
@@ -350,8 +351,9 @@ class Prober:
         *_, value = self.slopes_beside(moved, [0] * n, STEPS[-1])
         for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (m.one / n, -m.one / n)):
             direction = [way * ((k + first) % n + 1) for k in range(n)]
-            samples = [self.slopes_beside(moved, direction, step) for step in STEPS]
-            *slopes, values = zip(*samples, strict=True)
+            *slopes, values = zip(
+                *(self.slopes_beside(moved, direction, step) for step in STEPS), strict=True
+            )
             found.append([_limit(m, slope) for slope in slopes])
             if _jump(m, value, values) != 0 or not all(map(m.isfinite, found[-1])):
                 return {}
@@ -382,12 +384,13 @@ class Prober:
         others = self._along(
             x, sizes * [1 + m.mpf((7 * i) % 11) / 13 for i in range(sizes.size)], slice(None)
         )
-        with _probing(m, STEPS[-1]):
-            finer, _ = self._at({x: m.zero})
         # A slope that more digits change is only rounding.
         known = [
-            (found[i].limit if i in found else v if is_close(v, fine) else None, other.limit)
-            for i, (v, fine, other) in enumerate(zip(slopes, finer[x], others, strict=True))
+            (
+                found[i].limit if i in found else v if is_close(v, other.formula) else None,
+                other.limit,
+            )
+            for i, (v, other) in enumerate(zip(slopes, others, strict=True))
         ]
         if any(
             v is not None and m.isfinite(v) and (limit is None or not is_close(v, limit))
@@ -460,7 +463,7 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
     size    what distances are relative to, where the derivatives are those of one value
     """
     with _probing(m, STEPS[-1]):  # to as many digits as the points on both sides
-        _, between = at(m.zero)
+        here, between = at(m.zero)
     with _probing(m):
         values = list(np.ravel(between if all(map(m.isfinite, np.ravel(between))) else chosen))
         left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
@@ -482,7 +485,7 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
         None,
     )
     for i, sides in enumerate(found):
-        sides.open = " and from the ".join(hidden)
+        sides.open, sides.formula = " and from the ".join(hidden), here[i]
         if inner is not None and m.isfinite(inner.slopes[i]):
             sides.inside = inner.slopes[i]
     return found
@@ -507,7 +510,7 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
 
 
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
-    finite, words, limit = m.isfinite(left) and m.isfinite(right), ("", ""), None
+    finite, words, limit = m.isfinite(left - right), ("", ""), None
     if finite and is_close(left, right):
         middle = (left + right) / 2
         if not gap:
