@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.contexts import context
@@ -404,6 +403,7 @@ _OF_ALL, _OF_ENTRY = (
     2.0**-38,
     2.0**-21,
 )  # largest errors of clear agreement: relative to entry plus mean size; relative to entry
+_IN_BLOCKS, _BLOCK = ["external_loop", "buffered"], 1 << 14  # entries that stay in the cache
 _FINER = 2.0 ** (KEPT - 52)  # rounding error of doubles relative to that of the reference
 
 
@@ -417,13 +417,26 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     found = np.asarray(computed)
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
-    right = broadcast(right, found.shape)
-    off, size = np.abs(found - right), np.abs(right)
-    relative = off / np.maximum(size, _SMALLEST)  # 0 of what is equal
-    worst, largest, room = int(relative.argmax()), float(off.max()), _OF_ALL * size.mean()
-    share = float(relative.flat[worst])
-    near = largest <= room or np.all(off <= _OF_ALL * size + room)
-    if not (share <= _OF_ENTRY and near):
+    share, place, start, largest, beyond = 0.0, 0, 0, 0.0, 0.0
+    blocks: Any = np.nditer([found, right], _IN_BLOCKS, order="C", buffersize=_BLOCK)
+    for given, true in blocks:
+        off, size = np.abs(given - true), np.abs(true)
+        most = float(off.max())
+        if most != 0:
+            relative = off / size
+            worst = int(relative.argmax())
+            if not relative[worst] <= _OF_ENTRY:  # of zeros, for instance
+                relative = off / np.maximum(size, _SMALLEST)
+                worst = int(relative.argmax())
+            if not relative[worst] <= _OF_ENTRY:
+                return None
+            if relative[worst] > _OF_ALL:
+                beyond = max(beyond, float((off - _OF_ALL * size).max()))
+            if relative[worst] > share:
+                share, place = float(relative[worst]), start + worst
+            largest = max(largest, most)
+        start += size.size
+    if beyond and beyond > _OF_ALL * np.abs(right).mean():
         return None
     check = VariableCheck(
         Verdict.AGREE,
@@ -433,8 +446,9 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
         digits_of(share * _FINER),
         (found.size, found.size),
     )
+    index = index_of(place, found.shape)
     check.worst = Worst(
-        index_of(worst, found.shape), float(found.flat[worst]), float(right.flat[worst])
+        index, float(found[index]), float(np.broadcast_to(right, found.shape)[index])
     )
     return check
 

@@ -145,8 +145,10 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 
     def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
         found = best(x, axis=axes, keepdims=True)
-        chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(x.dtype)
-        return found, chosen / chosen.sum(axis=axes, keepdims=True)
+        chosen = x == found
+        if np.isnan(found).any():
+            chosen |= np.isnan(x) & np.isnan(found)
+        return found, np.divide(chosen, chosen.sum(axis=axes, keepdims=True), dtype=x.dtype)
 
     return Reduced(slopes)
 
@@ -165,3 +167,13 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 PROD = Reduced(_prod)
+
+
+def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
+    top = x.max(axis=axes, keepdims=True)
+    raised = np.exp(x - top)
+    total = raised.sum(axis=axes, keepdims=True)
+    return np.log(total) + top, raised / total
+
+
+LOGSUMEXP = Reduced(_logsumexp)

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, dependents, reachable
+from gradcli.graph.sweep import has_nan
 from gradcli.ops.axes import NoLoop, broadcast, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
@@ -181,7 +182,7 @@ def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) 
             ]
     # Something flows to entries that are not zero.
     if flows is not None and not all(s is None or _has_no_zero(s) for s in slopes):
-        live = np.broadcast_to(1.0, np.shape(slope)) if live is None else live
+        live = np.broadcast_to(1.0, np.shape(slope)) if live is None else _rough(live)
         reached = flows(live, out, *operands)
     return [
         None if slope is None else (slope, *_each(broadcast, parts, np.shape(slope)))
@@ -217,9 +218,9 @@ def _by_entries(
             off = off if error is None else error * rough + off
         flows = _restriction(live, slope) if op.selects else live
         if flows is not None:
-            # Where nothing flows, the other factor does not matter. Any other zero times infinity
-            # is NaN, which is left to a finer judge.
-            product = np.where(flows, product, 0.0)
+            # Where nothing flows, one factor is 0, and the other does not matter. Any other zero
+            # times infinity is NaN, which is left to a finer judge.
+            product = np.where(flows, product, 0.0) if has_nan(product) else product
             off = None if off is None else np.where(flows, off, 0.0)
         found.append((product, off, flows))
     return found
@@ -232,7 +233,8 @@ def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list
 
 def _restriction(live: Any, slope: Any) -> Any:
     """Return what flows to the entries whose slope is not zero."""
-    return (1.0 if live is None else live) * np.not_equal(slope, 0)
+    flows = np.not_equal(slope, 0)
+    return flows if live is None else live * flows
 
 
 def _has_no_zero(x: np.ndarray) -> bool:
@@ -320,7 +322,7 @@ def adjoints_of(
         for operand, part in zip(node.operands, parts, strict=True):
             if operand is not None and operand in needed and part is not None:
                 slope, *rest = _each(sum_to_shape, part, operand.shape)
-                yield operand, (held.round(held.widen(slope)), *rest)
+                yield operand, (held.round(held.widen(slope), True), *rest)
 
     return accumulate(reversed(order), {root: start}, pull, _plus)
 
@@ -366,18 +368,22 @@ class LongDoubles(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
-        self.held.note_kinks(op, operands, node.static)
+        held, rounds = self.held, bool(op.ulps)
         try:
             if _is_opened(op):
-                root, _, table = _slope_parts(node, op, operands, self.held)
-                return table[root]
-            if isinstance(op.extended, Reduced):
-                kept, _ = _slope_parts(node, op, operands, self.held)
-                return self.held.round(np.reshape(kept, node.shape))
-            found = self._apply(node, op, operands)
+                root, _, table = _slope_parts(node, op, operands, held)
+                found, rounds = table[root], False
+            elif isinstance(op.extended, Reduced):
+                found, _ = _slope_parts(node, op, operands, held)
+            else:
+                found = self._apply(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
-            found = self.held.value(op, operands, node.static)
-        return self.held.round(found) if op.ulps else found
+            found = held.value(op, operands, node.static)
+        held.note_kinks(op, operands, node.static, found)
+        if isinstance(op.extended, Reduced):
+            found = np.reshape(found, node.shape)
+        is_new = all(found is not operand for operand in operands)
+        return held.round(found, is_new) if rounds else found
 
     def _apply(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended

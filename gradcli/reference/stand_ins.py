@@ -31,8 +31,8 @@ from flint import arb
 
 from gradcli.graph.sweep import Parts
 from gradcli.ops.axes import broadcast, sum_to_shape
-from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER
-from gradcli.ops.facts import kinks_of
+from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER, Reduced
+from gradcli.ops.facts import kinks_of, never
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
 from gradcli.reference.ball import Ball, as_arb, as_float, ball_of
@@ -57,6 +57,9 @@ _SOME_OF_A_LOOP = (10, 5) if WIDER else (200, 200)
 _NEAR = 64  # units in the last place by which such a loop may be off
 # Relative: an entry may be off by as much as it changes when its operands change by this.
 _APART = 2.0**-30
+_TIED = (
+    2.0**-40
+)  # relative: what is nearer to the chosen entry of all may be chosen beside the point
 _LEAST = 2.0**-1072  # a few of the smallest doubles
 _FINER = (1.0, 2.0**-8, 2.0**-16)  # factors on the steps
 _CONCLUSIVE = 1e-3  # an estimate with a larger error, relative to the same sums, decides nothing
@@ -100,13 +103,23 @@ class StandIns:
     def random(self) -> np.random.Generator:
         return np.random.default_rng(7)
 
-    def note_kinks(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> None:
-        """Remember whether operands may lie on a kink of an operation."""
+    def note_kinks(
+        self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], found: Any
+    ) -> None:
+        """Remember whether operands may lie on a kink of an operation.
+
+        found  its result, with the axes kept along which it has chosen entries
+        """
         for kink in kinks_of(op):
             met: Any = True  # what decides may take scalars only
             if op.elementwise:
                 with suppress(ValueError, TypeError):
                     met = np.any(kink.where(*operands, **static))
+            elif kink.where is not never:
+                met = np.any(kink.where(found))
+            elif isinstance(op.extended, Reduced):
+                (x,), room = operands, _TIED * np.abs(found)
+                met = np.sum((x >= found - room) & (x <= found + room)) != found.size
             self.kinks |= bool(met)
 
     def contradict(self, derivative_of: str) -> None:
@@ -121,21 +134,23 @@ class StandIns:
         self.narrow = self.narrow or np.asarray(x).dtype == np.float64
         return np.asarray(x).astype(self.dtype, copy=False) if _is_float(x) else np.asarray(x)
 
-    def round(self, x: Any) -> Any:
+    def round(self, x: Any, in_place: bool = False) -> Any:
         """Round doubles to fewer bits; return long doubles unchanged.
 
-        Rounding then shows as in the engine's doubles, but larger.
+        Rounding then shows as in the engine's doubles, but larger. It is done in place only where
+        the array has memory of its own.
         """
         if self.follows_errors:
             return x
         if isinstance(x, tuple):
-            return tuple(map(self.round, x))
+            return tuple(self.round(part, in_place) for part in x)
         x = np.asarray(x)
         if x.dtype != np.float64:
             return x
         if x.size > 1 and not any(x.strides):
             return np.broadcast_to(self.round(x.flat[0]), x.shape)
-        bits = x.view(np.int64) + _HALF_OF_CUT
+        bits = x.view(np.int64)
+        bits = np.add(bits, _HALF_OF_CUT, out=bits if in_place and x.flags.owndata else None)
         bits &= -2 * _HALF_OF_CUT
         return bits.view(np.float64)
 

@@ -31,7 +31,7 @@ from gradcli.ops.elementwise.logic import (
     where,
 )
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.extended import Entrywise
+from gradcli.ops.extended import LOGSUMEXP, Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
 from gradcli.ops.registry import (
@@ -107,6 +107,7 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
+    extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
 )
@@ -235,7 +236,7 @@ relu = piecewise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
     symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
-    extended=Entrywise((lambda x: np.where(x > 0, 1.0, 0.0),)), kinks=Kink(lambda x: x == 0, "x = "
+    extended=Entrywise((lambda x: x > 0,)), kinks=Kink(lambda x: x == 0, "x = "
     "0", "0", SAME),
     doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),
