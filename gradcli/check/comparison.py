@@ -368,8 +368,7 @@ def compare_arrays(
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     right = np.broadcast_to(np.asarray(right, LONG_DOUBLE), shape).ravel()
     bound, own = (
-        np.nan_to_num(np.ravel(np.broadcast_to(x, shape)).astype(float), nan=np.inf, posinf=np.inf)
-        for x in (bound, own)
+        np.fmin(np.ravel(np.broadcast_to(x, shape)).astype(float), np.inf) for x in (bound, own)
     )
     with np.errstate(all="ignore"):
         allowed, off, finite = bound + own, np.abs(found - right), np.isfinite(right)
@@ -378,7 +377,7 @@ def compare_arrays(
         )
         wrong = finite & (found != right.astype(found.dtype)) & ~(off <= allowed)
         zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
-        relative = np.where(off == 0, 0, np.nan_to_num(off / size, nan=np.inf, posinf=np.inf))
+        relative = np.where(off == 0, 0, np.fmin(off / size, np.inf))
     errors = np.where(finite & np.isfinite(off), off, 0)
     ranks = [
         ~finite,
@@ -423,11 +422,10 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
         off, size = np.abs(given - true), np.abs(true)
         most = float(off.max())
         if most != 0:
+            if size.min() < _SMALLEST:
+                size = np.maximum(size, _SMALLEST)
             relative = off / size
             worst = int(relative.argmax())
-            if not relative[worst] <= _OF_ENTRY:  # of zeros, for instance
-                relative = off / np.maximum(size, _SMALLEST)
-                worst = int(relative.argmax())
             if not relative[worst] <= _OF_ENTRY:
                 return None
             if relative[worst] > _OF_ALL:
@@ -438,19 +436,16 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
         start += size.size
     if beyond and beyond > _OF_ALL * np.abs(right).mean():
         return None
-    check = VariableCheck(
+    index = index_of(place, found.shape)
+    return VariableCheck(
         Verdict.AGREE,
         source,
         largest * _FINER,
         share * _FINER,
         digits_of(share * _FINER),
         (found.size, found.size),
+        worst=Worst(index, float(found[index]), float(np.broadcast_to(right, found.shape)[index])),
     )
-    index = index_of(place, found.shape)
-    check.worst = Worst(
-        index, float(found[index]), float(np.broadcast_to(right, found.shape)[index])
-    )
-    return check
 
 
 def index_of(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:

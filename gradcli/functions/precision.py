@@ -30,16 +30,17 @@ import numpy as np
 from gradcli.check.rounding import (
     Arithmetic,
     Carried,
+    Computed,
     Names,
-    is_float,
     roots_each_way,
     without_nan,
 )
 from gradcli.functions.arguments import Subject, as_given, leaves_of
-from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, plus, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
+from gradcli.ops.extended import is_float
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.special import gamma
 from gradcli.report.verdicts import Claim, Verdict
@@ -179,12 +180,8 @@ class Stochastic(Arithmetic):
         return operand.value + off * np.where(np.abs(off) < 0.5, FACTOR, 1)
 
 
-@dataclass
-class _Passing(Domain[Moved]):
+class _Passing(Computed):
     """One pass forwards."""
-
-    leaves: Mapping[Expr, Any]
-    arithmetic: Stochastic
 
     def leaf(self, node: Expr) -> Moved:
         value = np.asarray(self.leaves[node])[()]
@@ -198,9 +195,6 @@ class _Passing(Domain[Moved]):
         # Zero if the format can represent the constant.
         off = unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
         return self.arithmetic._round(value, value, off if np.any(off) else None)
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        return self.arithmetic.apply(op, operands, node.static)
 
 
 class Reach(NamedTuple):

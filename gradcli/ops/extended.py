@@ -25,6 +25,11 @@ WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)
 KEPT = 47
 
 
+def is_float(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, float) if dtype is None else dtype.kind == "f"
+
+
 class NotCovered(Exception):
     """A rule does not cover these operands; another reference has to decide."""
 
@@ -115,17 +120,15 @@ class Whole(Fixed, Rule):
 # -- Functions of pieces: what their slopes are on every piece, and at the kinks between them ----
 
 
-_ONE, _NONE = 1.0, 0.0  # floats of Python, which take the precision of the other operand
-
-
+# Floats of Python take the precision of the other operand.
 COPYSIGN = Entrywise(
-    (lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y))
+    (lambda x, y: np.sign(x) * (1 - 2 * np.signbit(y)), lambda x, y: np.zeros_like(y))
 )
-NUMBERS = Entrywise((lambda x: np.where(np.isfinite(x), _ONE, _NONE),))
+NUMBERS = Entrywise((np.isfinite,))
 
 
 def _times_log(x: Any, log: Any) -> Any:
-    return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
+    return np.where((x == 0) & ~np.isnan(log), 0.0, x * log)
 
 
 XLOGY = Entrywise(value=lambda x, y: _times_log(x, np.log(y)))
@@ -157,13 +160,12 @@ MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
-    zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
+    is_zero = x == 0
+    zeros, filled = is_zero.sum(axis=axes, keepdims=True), np.where(is_zero, 1.0, x)
     product = filled.prod(axis=axes, keepdims=True)
-    # At the only zero, the product of the other entries is that of all entries that are not zero.
-    slope = np.where(
-        zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, _NONE)
-    )
-    return np.where(zeros == 0, product, _NONE), slope
+    # No other entry is zero: at the only zero, the product is that of the other entries.
+    slope = np.where(zeros == is_zero, product / filled, 0.0)
+    return np.where(zeros, 0.0, product), slope
 
 
 PROD = Reduced(_prod)

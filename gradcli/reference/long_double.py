@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, dependents, reachable
-from gradcli.graph.sweep import has_nan
+from gradcli.graph.sweep import has_nan, plus
 from gradcli.ops.axes import NoLoop, broadcast, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
@@ -79,17 +79,15 @@ def back(
             # Flows to the entries whose value is the result.
             flows = live if op.ulps else _restriction(live, slope)
             return [(wide * slope, None if off is None else off * np.abs(slope), flows)]
-        if isinstance(rule, Entrywise) and rule.partials:
-            slopes = [
-                (
-                    None if p is None or not w else np.asarray(p(*operands, **static), held.dtype),
-                    None,
-                )
-                for p, w in zip(rule.partials, wanted, strict=True)
-            ]
-            return _by_entries(op, adjoint, slopes, held.follows_errors)
         if op.elementwise:
-            slopes = held.slopes_of_entries(op, out, operands, static, wanted)
+            slopes = (
+                [
+                    (np.asarray(p(*operands, **static), held.dtype) if p and w else None, None)
+                    for p, w in zip(rule.partials, wanted, strict=True)
+                ]
+                if isinstance(rule, Entrywise) and rule.partials
+                else held.slopes_of_entries(op, out, operands, static, wanted)
+            )
             return _by_entries(op, adjoint, slopes, held.follows_errors)
         parts = adjoint
         if isinstance(adjoint, dict):
@@ -342,8 +340,8 @@ def _plus(x: Any, y: Any) -> Any:
             for place in {**x, **y}
         }
     (slope, error, live), (other, more, flows) = x, y
-    errors = more if error is None else error if more is None else error + more
-    return slope + other, errors, None if live is None or flows is None else live + flows
+    flows = None if live is None or flows is None else live + flows
+    return slope + other, plus(error, more), flows
 
 
 class LongDoubles(Domain[Any]):
