@@ -201,13 +201,13 @@ class RecordFile(CheckedFile):
     """JSON Lines records."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+        from gradcli.data import canonical, id_text
         from gradcli.errors import as_gradcli_error
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, CheckedLines
         from gradcli.query.programs import Programs, UsedNames
-        from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 
         reader = CheckedLines(Programs(), UsedNames(), self.path.parent)

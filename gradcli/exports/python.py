@@ -19,8 +19,7 @@ import numpy as np
 
 from gradcli.errors import one_of
 from gradcli.exports.subject import Names, Subject, describe, writable
-from gradcli.graph.interpret import Transcription, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Transcription, interpret, reachable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
@@ -50,8 +49,11 @@ class Statements(Transcription[Any]):
         labels: Mapping[Expr, str],
         leaves: Mapping[Expr, str],
     ) -> None:
-        self.target, self.precision = target, precision
-        self.names, self.labels, self.leaves = names, labels, leaves
+        self.target = target
+        self.precision = precision
+        self.names = names
+        self.labels = labels
+        self.leaves = leaves
         self.order = reachable(roots)
         self.uses = Counter(operand for node in self.order for operand in node.given_operands)
         self.uses.update(roots)
@@ -165,7 +167,8 @@ def wrap(line: str, width: int = 116) -> list[str]:
     begin = opening.end() if opening else len(line)
     while len(line) > width and (place := line.rfind(", ", begin, width) + 1):
         found.append(line[:place])
-        line, begin = indent + line[place + 1 :], len(indent)
+        line = indent + line[place + 1 :]
+        begin = len(indent)
     return [*found, line]
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.errors import EvaluationError, UnknownNameError, UsageError, did_you_mean, one_of
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
@@ -31,7 +32,6 @@ from gradcli.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import path_text
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,
@@ -122,7 +122,8 @@ def set_place(record: Record, definition: tuple[str, int] | None) -> None:
     """Set the place of a record to that of its function."""
     file, line = definition or ("", 1)
     if os.path.isfile(file):
-        record.file, record.line = path_text(Path(file)), line
+        record.file = path_text(Path(file))
+        record.line = line
 
 
 def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -149,7 +150,8 @@ def arguments_of(
             "--function needs its arguments",
             help="--at x='randn(5)' --at y=2, by the names of its parameters",
         )
-    load, calculator = programs.loader(folder), programs.fresh(state)
+    load = programs.loader(folder)
+    calculator = programs.fresh(state)
 
     def value_of(name: str, text: str) -> Any:
         parts = _parts_of(name, text)
@@ -215,7 +217,6 @@ GRADIENT = "gradient"
 _KINDS = {"gradient": GRADIENT, "jvp_of": JVP, "adjoint": ADJOINT}  # by the option that gives each
 _EQUATIONS = {"implicit": RESIDUAL, "fixed_point": FIXED_POINT}
 OPTIONS = (*_KINDS, *_EQUATIONS)
-_WORDS = {GRADIENT: "gradient", JVP: "JVP", ADJOINT: "adjoint"}
 
 
 class Asked(NamedTuple):
@@ -231,7 +232,7 @@ class Asked(NamedTuple):
 
     def title(self, by: str | None, order: int, name: Callable[[Any], str]) -> str:
         """Whose derivative it is, in words."""
-        what = "Hessian" if order == 2 else _WORDS[self.kind]
+        what = "Hessian" if order == 2 else "JVP" if self.kind == JVP else self.kind
         return f"{by}'s own {what}" if by is not None else f"the {what} {name(self.claim)}"
 
 
@@ -297,13 +298,11 @@ class AskedFunction:
         )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
-        self.said, self.at, self.options, self.programs, self.folder = (
-            said,
-            at,
-            options,
-            programs,
-            folder,
-        )
+        self.said = said
+        self.at = at
+        self.options = options
+        self.programs = programs
+        self.folder = folder
         arguments = self.draw(0)
         wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = (

@@ -47,11 +47,9 @@ class ListedCase:
 
     def outcome(self, name: str) -> Outcome:
         """Return what becomes of it; an interrupt goes through."""
-        setting, options, folder = (
-            self.setting,
-            function_options(self.options, self.setting),
-            self.settings.parent,
-        )
+        setting = self.setting
+        options = function_options(self.options, self.setting)
+        folder = self.settings.parent
         record = Record(setting.function, id=setting.name, file=self.file, record_line=True)
         arguments: Arguments = {}
         try:

@@ -138,15 +138,13 @@ XLOG1PY = Entrywise(value=lambda x, y: _times_log(x, np.log1p(y)))
 # -- Reductions: values and derivatives, by formulas of their own --------------------------------
 
 
-Static = Mapping[str, Any]
 Axes = tuple[int, ...]
-Slopes = tuple[Any, Any]
 
 
 def _equal_to(best: Callable[..., Any]) -> Reduced:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
+    def slopes(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
         found = best(x, axis=axes, keepdims=True)
         chosen = x == found
         if np.isnan(found).any():
@@ -159,7 +157,7 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
-def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
+def _prod(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
     is_zero = x == 0
     zeros, filled = is_zero.sum(axis=axes, keepdims=True), np.where(is_zero, 1.0, x)
     product = filled.prod(axis=axes, keepdims=True)
@@ -171,7 +169,7 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 PROD = Reduced(_prod)
 
 
-def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
+def _logsumexp(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
     top = x.max(axis=axes, keepdims=True)
     raised = np.exp(x - top)
     total = raised.sum(axis=axes, keepdims=True)

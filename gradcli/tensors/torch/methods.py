@@ -258,11 +258,9 @@ class _Unbound:
     def __get__(self, x: Tensor | None, owner: type[Tensor]) -> Any:
         function = _method(self.name)
         if function is not OWN.get(self.name):
-            function.__name__, function.__qualname__, function.__module__ = (
-                self.name,
-                f"Tensor.{self.name}",
-                Tensor.__module__,
-            )
+            function.__name__ = self.name
+            function.__qualname__ = f"Tensor.{self.name}"
+            function.__module__ = Tensor.__module__
         setattr(Tensor, self.name, function)
         return function if x is None else MethodType(function, x)
 
