@@ -402,7 +402,8 @@ _OF_ALL, _OF_ENTRY = (
     2.0**-38,
     2.0**-21,
 )  # largest errors of clear agreement: relative to entry plus mean size; relative to entry
-_IN_BLOCKS, _BLOCK = ["external_loop", "buffered"], 1 << 14  # entries that stay in the cache
+_IN_BLOCKS: Any = ["external_loop", "buffered"]
+_BLOCK = 1 << 14  # entries that stay in the cache
 _FINER = 2.0 ** (KEPT - 52)  # rounding error of doubles relative to that of the reference
 
 

@@ -191,7 +191,7 @@ class _Passing(Computed):
         value = np.asarray(self.leaves[node])[()]
         return Moved(value, value, self.arithmetic)
 
-    def constant(self, node: Expr) -> Moved:
+    def constant(self, node: Expr) -> Any:
         value = constant_value(node, np.dtype(np.float64))
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
