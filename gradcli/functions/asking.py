@@ -1,6 +1,7 @@
 """Questions about a function, from the words of a command line or of settings.
 
-They say its arguments, which of them it is differentiated by, and how it is judged.
+They say its arguments, which of them it is differentiated by, and how it is judged. A function of
+the settings is a case of its own.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ import ast
 import importlib
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +21,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.verdicts import Check, Verdict
-from gradcli.errors import EvaluationError, UnknownNameError, UsageError, did_you_mean, one_of
+from gradcli.errors import (
+    EvaluationError,
+    GradcliError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+    one_of,
+)
+from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
 from gradcli.functions.checking import Question, names_to_differentiate
@@ -29,8 +39,9 @@ from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.options import Options, names_of
+from gradcli.query.cases import outcome_of
 from gradcli.query.programs import Programs
-from gradcli.report.outcomes import given_of
+from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
 from gradcli.storage import path_text
 
@@ -339,3 +350,63 @@ class AskedFunction:
         )
         record.points = points
         return arguments if record.check.verdict is Verdict.MISMATCH else None
+
+
+# -- A function of the settings, decided about in this process: as a test.
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCase:
+    """A function and where the settings list it."""
+
+    setting: FunctionSetting
+    settings: Path
+    options: Options
+    line = 1  # of the settings
+
+    @property
+    def file(self) -> str:
+        return path_text(self.settings)
+
+    @property
+    def seed(self) -> int:
+        """Seed of what is drawn at random."""
+        return function_options(self.options, self.setting).state
+
+    def outcome(self, name: str) -> Outcome:
+        """Return what becomes of it; an interrupt goes through."""
+        setting = self.setting
+        options = function_options(self.options, self.setting)
+        folder = self.settings.parent
+        record = Record(setting.function, id=setting.name, file=self.file, record_line=True)
+        arguments: Arguments = {}
+        try:
+            at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
+            case = AskedFunction(setting, at, options, Programs(), folder, str)
+            record.expr, record.given = case.title, case.given
+            functions: list[Any] = [
+                None if path is None else self._load(path, folder) for path in case.functions
+            ]
+            set_place(record, definition_of(functions[0]))
+            smallest = case.decide(
+                record,
+                lambda question: call_guarded(lambda: question.check(*functions), interrupts=False),
+            )
+            arguments = smallest or case.question.arguments
+        except GradcliError as error:
+            record.fail(error)
+        outcome = outcome_of(record, name, options.fail_on)
+        if arguments and outcome.bad:
+            outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
+        return outcome
+
+    def _load(self, path: str, folder: Path) -> Any:
+        """Load a function.
+
+        While its modules are imported, they may import others of the folder.
+        """
+        sys.path.insert(0, str(folder))
+        try:
+            return load_function(path, folder, interrupts=False)
+        finally:
+            sys.path.remove(str(folder))

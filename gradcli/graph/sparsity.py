@@ -151,11 +151,6 @@ class Compression(NamedTuple):
     place: np.ndarray
 
 
-def _first_free(taken: int) -> int:
-    """Return the smallest colour that is not among the bits."""
-    return (~taken & (taken + 1)).bit_length() - 1
-
-
 def color_columns(pattern: Pattern) -> np.ndarray:
     """Colours of columns, no two of which meet in a row."""
     rows, starts = pattern.transpose().columns.tolist(), pattern.transpose().starts.tolist()
@@ -166,7 +161,7 @@ def color_columns(pattern: Pattern) -> np.ndarray:
         union = 0
         for row in own:
             union |= taken[row]
-        color = _first_free(union)
+        color = (~union & (union + 1)).bit_length() - 1  # the smallest that is not among the bits
         for row in own:
             taken[row] |= 1 << color
         colors[column] = color

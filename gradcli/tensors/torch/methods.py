@@ -89,10 +89,6 @@ def _write(x: Tensor, value: Any, label: str) -> Tensor:
     return replace(x, value, label)
 
 
-def _zero_gradient(x: Tensor) -> Tensor:
-    return _write(x, 0, "ZeroBackward0")
-
-
 def _rearranging_method(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
 
@@ -105,7 +101,7 @@ def _rearranging_method(name: str) -> Callable[..., Tensor]:
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "fill_": _fill,
-    "zero_": _zero_gradient,
+    "zero_": lambda x: _write(x, 0, "ZeroBackward0"),
     **{
         f"{name}_": _rearranging_method(name)
         for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")
