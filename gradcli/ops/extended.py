@@ -7,7 +7,7 @@ Errors go back as cotangents do, with random signs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -74,8 +74,8 @@ BODY = Opened()
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
-    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each
-            entry
+    slopes  ``slopes(x, axes, round)``: the value with its axes kept, and its derivative by each
+            entry; ``round`` shows the rounding of terms that may cancel
     """
 
     slopes: Function
@@ -144,7 +144,7 @@ Axes = tuple[int, ...]
 def _equal_to(best: Callable[..., Any]) -> Reduced:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def slopes(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
+    def slopes(x: Any, axes: Axes, *_: Any) -> tuple[Any, Any]:
         found = best(x, axis=axes, keepdims=True)
         chosen = x == found
         if np.isnan(found).any():
@@ -157,7 +157,7 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
-def _prod(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
+def _prod(x: Any, axes: Axes, *_: Any) -> tuple[Any, Any]:
     is_zero = x == 0
     zeros, filled = is_zero.sum(axis=axes, keepdims=True), np.where(is_zero, 1.0, x)
     product = filled.prod(axis=axes, keepdims=True)
@@ -169,11 +169,11 @@ def _prod(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
 PROD = Reduced(_prod)
 
 
-def _logsumexp(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
+def _logsumexp(x: Any, axes: Axes, round: Callable[[Any], Any]) -> tuple[Any, Any]:
     top = x.max(axis=axes, keepdims=True)
     raised = np.exp(x - top)
     total = raised.sum(axis=axes, keepdims=True)
-    return np.log(total) + top, raised / total
+    return round(np.log(total)) + top, raised / total
 
 
 LOGSUMEXP = Reduced(_logsumexp)

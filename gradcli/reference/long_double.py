@@ -114,7 +114,7 @@ def _slope_parts(node: Expr, op: Op, operands: list[Any], held: StandIns) -> Any
     if node not in held.made:
         if isinstance(op.extended, Reduced):
             (x,) = operands
-            made = op.extended.slopes(x, axes_of(node.static["axis"], x.shape), node.static)
+            made = op.extended.slopes(x, axes_of(node.static["axis"], x.shape), held.round)
         else:
             made = _open_body(node, op, operands, held)
         held.made[node] = made

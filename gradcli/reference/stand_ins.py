@@ -56,9 +56,8 @@ _SOME_OF_A_LOOP = 10 if WIDER else 200
 _NEAR = 64  # units in the last place by which such a loop may be off
 # Relative: an entry may be off by as much as it changes when its operands change by this.
 _APART = 2.0**-30
-_TIED = (
-    2.0**-40
-)  # relative: what is nearer to the chosen entry of all may be chosen beside the point
+# Relative: what is nearer to the chosen entry of all may be chosen beside the point.
+_TIED = 2.0**-40
 _LEAST = 2.0**-1072  # a few of the smallest doubles
 _FINER = (1.0, 2.0**-8, 2.0**-16)  # factors on the steps
 _CONCLUSIVE = 1e-3  # an estimate with a larger error, relative to the same sums, decides nothing
