@@ -326,7 +326,9 @@ N = TypeVar("N", bound=Any)  # a node with operands, and an index above theirs
 _index = attrgetter("index")
 
 
-def reachable(roots: Iterable[N], operands: Any = attrgetter("operands")) -> list[N]:
+def reachable(
+    roots: Iterable[N], operands: Callable[[N], Sequence[Any]] = attrgetter("operands")
+) -> list[N]:
     """All nodes that the roots depend on, each after its operands; also of nodes behind tensors."""
     seen = set(roots)
     nodes = list(seen)
@@ -345,11 +347,11 @@ def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
     A derivative depends on its definition instead of its expansion.
     """
 
-    def operands(node: Expr) -> Any:
+    def defining(node: Expr) -> Sequence[Any]:
         of = node.static["of"] if node.op is derivative else None
         return node.operands if of is None else (of.y, of.x, of.vector)
 
-    return reachable((root, *also), operands)
+    return reachable((root, *also), defining)
 
 
 def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:
