@@ -402,7 +402,6 @@ _OF_ALL, _OF_ENTRY = (
     2.0**-38,
     2.0**-21,
 )  # largest errors of clear agreement: relative to entry plus mean size; relative to entry
-_IN_BLOCKS: Any = ["external_loop", "buffered"]
 _BLOCK = 1 << 14  # entries that stay in the cache
 _FINER = 2.0 ** (KEPT - 52)  # rounding error of doubles relative to that of the reference
 
@@ -418,7 +417,7 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     share, place, start, largest, beyond = 0.0, 0, 0, 0.0, 0.0
-    blocks: Any = np.nditer([found, right], _IN_BLOCKS, order="C", buffersize=_BLOCK)
+    blocks = np.nditer([found, right], ["external_loop", "buffered"], order="C", buffersize=_BLOCK)
     for given, true in blocks:
         off, size = np.abs(given - true), np.abs(true)
         most = float(off.max())

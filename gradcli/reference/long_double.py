@@ -230,8 +230,7 @@ def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list
 
 def _restriction(live: Any, slope: Any) -> Any:
     """Return what flows to the entries whose slope is not zero."""
-    flows = np.not_equal(slope, 0)
-    return flows if live is None else live * flows
+    return (True if live is None else live) * np.not_equal(slope, 0)
 
 
 def _has_no_zero(x: np.ndarray) -> bool:
@@ -365,7 +364,7 @@ class LongDoubles(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
-        held, rounds = self.held, bool(op.ulps)
+        held, rounds = self.held, op.ulps
         try:
             if _is_opened(op):
                 root, _, table = _slope_parts(node, op, operands, held)
@@ -379,8 +378,7 @@ class LongDoubles(Domain[Any]):
         held.note_kinks(op, operands, node.static, found)
         if isinstance(op.extended, Reduced):
             found = np.reshape(found, node.shape)
-        is_new = all(found is not operand for operand in operands)
-        return held.round(found, is_new) if rounds else found
+        return held.round(found, all(found is not o for o in operands)) if rounds else found
 
     def _apply(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended

@@ -142,7 +142,7 @@ class StandIns:
         if self.follows_errors:
             return x
         if isinstance(x, tuple):
-            return tuple(self.round(part, in_place) for part in x)
+            return tuple(map(self.round, x))
         x = np.asarray(x)
         if x.dtype != np.float64:
             return x
