@@ -26,7 +26,8 @@ class Here:
     at_once = 1 << 24
 
     def __init__(self, hands: int) -> None:
-        self.hands, self.pool = hands, ThreadPoolExecutor(hands)
+        self.hands = hands
+        self.pool = ThreadPoolExecutor(hands)
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the result of one call."""
