@@ -145,9 +145,7 @@ def _matrix_rank(
 ) -> Tensor:
     """Return how many singular values are above atol, or above rtol times the largest."""
     return as_tensor(
-        np.asarray(
-            np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)
-        )
+        np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)
     )
 
 
