@@ -92,10 +92,6 @@ class Entries:
     def value_in_words(self, node: ExplainedNode) -> str:
         return f"{self.name_in_words(node.id)} = {number_in_words(node.value)}"
 
-    def algebra(self, id: int) -> str:
-        op = self.op(id)
-        return "" if op is None else op.algebra
-
     def story(
         self,
         kind: str,

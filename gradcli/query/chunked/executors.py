@@ -38,7 +38,7 @@ class Here:
 
         No more tasks are begun than there are hands for.
         """
-        waiting = deque[Future[Any]]()
+        waiting: deque[Future[Any]] = deque()
         rest = iter(tasks)
         try:
             while True:
