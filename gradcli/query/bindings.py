@@ -16,8 +16,8 @@ import numpy as np
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError
 from gradcli.language.calls import is_function
 from gradcli.language.statements import tokens_of
-from gradcli.language.tokens import NAME as NAMES
-from gradcli.language.tokens import RESERVED
+from gradcli.language.syntax import NAME as NAMES
+from gradcli.language.syntax import RESERVED
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.options import names_of, option_value, refuse_together
@@ -60,13 +60,15 @@ def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
                is bound before
     of         whether it is no binding where it stands before the sign
     """
-    parts, bound = re.split(r"([;\n])", text), set[str]()
+    parts = re.split(r"([;\n])", text)
+    bound: set[str] = set()
     last = len(text.rstrip("; \n"))
     for i, part in enumerate(parts):
         sides = _EQUALS.split(part)
         if len(sides) != 2 or sides[0].count("(") != sides[0].count(")"):
             continue
-        head, used = _HEAD.fullmatch(sides[0]), words(sides[1])
+        head = _HEAD.fullmatch(sides[0])
+        used = words(sides[1])
         is_last = len("".join(parts[: i + 1])) >= last
         if head is None or (
             (head[1] == dependent if of else is_last and dependent in used - bound)

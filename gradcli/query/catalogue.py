@@ -96,7 +96,8 @@ def search(words: Sequence[str]) -> list[tuple[str, Function]]:
 
     Those with all words in a name come first.
     """
-    wanted, ranked = [word.lower() for word in words], list[tuple[bool, str, Function]]()
+    wanted = [word.lower() for word in words]
+    ranked: list[tuple[bool, str, Function]] = []
     for family, record in functions():
         names = " ".join((record.name, *record.aliases)).lower()
         if all(word in f"{names} {family} {record.doc}".lower() for word in wanted):
@@ -215,7 +216,7 @@ def _call(record: Function) -> str | None:
 def _evaluate(text: str, shape: int) -> Example | None:
     from gradcli.language.run import statements
     from gradcli.language.scope import Scope
-    from gradcli.language.tree import Query
+    from gradcli.language.syntax import Query
     from gradcli.query.free_variables import names_needed
     from gradcli.query.interface import evaluate
 

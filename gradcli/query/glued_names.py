@@ -13,7 +13,7 @@ from gradcli.errors import AmbiguousError
 from gradcli.language.calls import is_function, split_glued
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Definition, Expression, Name, Statement
+from gradcli.language.syntax import Definition, Expression, Name, Statement
 from gradcli.ops.calling import textbook
 from gradcli.texts import Source
 
@@ -106,7 +106,8 @@ def refuse_glued(
 
 def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
     """Yield the expressions of statements, and of the functions that they call."""
-    pending, seen = [*statements], set[str]()
+    pending = [*statements]
+    seen: set[str] = set()
     for statement in pending:  # grows during the loop
         own = statement.parameters if isinstance(statement, Definition) else ()
         for expression in expressions_of(statement):

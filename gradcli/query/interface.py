@@ -14,8 +14,7 @@ from gradcli.texts import text_lines
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.options import DType, Mode, Options
-    from gradcli.plans.backend import Backend
+    from gradcli.options import Backend, DType, Mode, Options
     from gradcli.query.exporting import Export
     from gradcli.query.programs import Script
     from gradcli.report.derivative_record import DerivativeRecord
@@ -217,7 +216,9 @@ def _answers(
     from gradcli.query.programs import Script, programs_with, refuse_unknown
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
-    known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__
+    known = given.words(given.text_of(text))
+    usual = _usual(function)
+    what = function.__name__
     directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
     moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
     for word in {"wrt", "freeze"} & arguments.keys():
@@ -225,7 +226,8 @@ def _answers(
         arguments[word] = usual[word] if found is None else found
         moving |= {*(found or ())}
     given.refuse_unknown(keywords, known | moving, usual, what)
-    values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
+    values = given.bind_values(at, keywords, known, _by_name)
+    ranges: dict[str, str] = {}
     for name, value in [*values.items()] if function in (bound, plot) else ():
         is_pair = isinstance(value, tuple) and len(value) == 2
         text_of_range = "..".join(map(str, value)) if is_pair else value

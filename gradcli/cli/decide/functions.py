@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, VariableCheck, Verdict
 from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Budget, Called, Piece, Repeating, Work
 from gradcli.cli.decide.parallel import Worker, alone
 from gradcli.cli.decide.running import Inputs
 from gradcli.cli.decide.subjects import function_inputs
-from gradcli.cli.request import assignments
 from gradcli.errors import EvaluationError, GradcliError, UsageError
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.asking import (
@@ -39,13 +39,12 @@ from gradcli.functions.asking import (
 from gradcli.functions.calls import call_guarded
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
-from gradcli.options import Options
+from gradcli.options import Options, assignments
 from gradcli.query.cases import left_undecided, outcome_of
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
 from gradcli.storage import here, path_text
 from gradcli.texts import words
 

@@ -517,7 +517,8 @@ def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str)
 
 def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
     axis = _class_axis(input.shape, np.shape(target))
-    kept, logarithms = np.not_equal(target, ignored), _log_softmax(input, axis)
+    kept = np.not_equal(target, ignored)
+    logarithms = _log_softmax(input, axis)
     labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
     rows = np.moveaxis(logarithms, axis, -1)
     chosen = rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()]
@@ -532,9 +533,11 @@ def _label_nll_slope(
     cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str
 ) -> Any:
     axis = min(1, len(input.shape) - 1)
-    skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
+    skipped = equal(target, ignored)
+    logarithms = log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    column, classes = shape_with(input.shape, axis, 1), np.arange(input.shape[axis])
+    column = shape_with(input.shape, axis, 1)
+    classes = np.arange(input.shape[axis])
     labels = equal(
         reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1))
     )
@@ -568,7 +571,8 @@ def _nll(
     check_reduction(reduction)
     axis, places = label_places(x, target, ignore_index)
     weighted = x if weight is None else x * _by_class(axis, weight, x)
-    losses, ignored = -_of_class(weighted, places, axis), equal(target, ignore_index)
+    losses = -_of_class(weighted, places, axis)
+    ignored = equal(target, ignore_index)
     if not (is_number(smoothing) and not smoothing):
         losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])
     losses = where(ignored, 0.0, losses)
@@ -623,7 +627,8 @@ def cross_entropy(
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
     if target.shape != input.shape:
         target = _one_label(input, target)
-    axis, plain = min(1, len(input.shape) - 1), is_number(label_smoothing) and not label_smoothing
+    axis = min(1, len(input.shape) - 1)
+    plain = is_number(label_smoothing) and not label_smoothing
     if weight is None and plain and target.shape != input.shape:
         check_reduction(reduction)
         return label_nll(input, target, ignored=ignore_index, reduction=reduction)

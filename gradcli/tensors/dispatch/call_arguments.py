@@ -78,7 +78,9 @@ _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
 _ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross meshgrid")
 _OF_DIFFERENCES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
 # Functions whose indices do not count from the end.
-_FROM_0 = words("gather index_select scatter scatter_add scatter_reduce index_add index_copy index_reduce")
+_FROM_0 = words(
+    "gather index_select scatter scatter_add scatter_reduce index_add index_copy index_reduce"
+)
 # The fewest and the most axes of operands.
 _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
@@ -148,7 +150,8 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:
     """Return the error for something else in place of a tensor."""
-    shown, function = _SPELLED.get(operand, operand), name.rpartition(".")[2]
+    shown = _SPELLED.get(operand, operand)
+    function = name.rpartition(".")[2]
     return TypeError(
         f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}"
     )
@@ -270,7 +273,8 @@ def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | 
     name = next((key for key in ("value", "source", "src") if key in keywords), None)
     if not isinstance(first, Tensor) or (name is None and len(arguments) < 2):
         return None
-    value, kind = arguments[-1] if name is None else keywords[name], first.dtype
+    value = arguments[-1] if name is None else keywords[name]
+    kind = first.dtype
     number = isinstance(value, (bool, int, float))
     if kind.is_floating_point and (number or getattr(value, "dtype", kind) is kind):
         return None
