@@ -58,12 +58,8 @@ from gradcli.ops.structure import detach
 # -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow ------
 
 
-def _top(x: Any, axis: Any) -> Any:
-    return np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-
-
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
-    top = _top(x, axis)
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)  # inf - inf would be NaN
     total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return np.reshape(total, reduced_shape(np.shape(x), axis, keepdims))[()]
@@ -121,7 +117,7 @@ composite(
 
 
 def _softmax(x: Any, axis: Any) -> Any:
-    small = np.exp(x - _top(x, axis))
+    small = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
     return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 
@@ -144,7 +140,7 @@ def softmax(x: Any, *, axis: Stated = None) -> Any:
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
-    apart = x - _top(x, axis)
+    apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     # The largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near
     # it is to 0.
     largest = apart == 0
