@@ -461,9 +461,11 @@ class_labels = flat(
     "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, dtype="int",
     static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
-    numpy=lambda shapes, classes, ignored: f"np.where(np.equal({{0}}, {ignored}), 0, {{0}}).astype(np.int64)",
+    numpy=lambda shapes, classes, ignored:
+    ("{0}" if ignored is None else f"np.where(np.equal({{0}}, {ignored}), 0, {{0}})") + ".astype(np.int64)",
     torch=lambda shapes, classes, ignored:
-    f"torch.where(torch.as_tensor({{0}}) == {ignored}, 0, torch.as_tensor({{0}})).to(torch.int64)",
+    ("torch.as_tensor({0})" if ignored is None else f"torch.where(torch.as_tensor({{0}}) == {ignored}, 0, torch.as_tensor({{0}}))")
+    + ".to(torch.int64)",
 )
 
 
