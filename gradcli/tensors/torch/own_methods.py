@@ -91,7 +91,7 @@ def _nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _count_nonzero(x: Tensor, *dims: Any, dim: Any = None) -> Tensor:
     axis = dim if not dims else dims[0] if len(dims) == 1 else dims
-    return as_tensor(np.count_nonzero(x.array, axis=_axes(axis)))
+    return as_tensor(np.count_nonzero(x.array, axis=None if axis in ((), []) else _axes(axis)))
 
 
 def _unique(
