@@ -290,7 +290,7 @@ def api_stub() -> list[str]:
         "    bound as bound, differentiate as differentiate, export as export, plot as plot,", ")",
         "from gradcli.options import DType",
         "from gradcli.report.results import GradientRecord, HessianRecord, HvpRecord, JacobianRecord, JvpRecord",
-        "from gradcli.report.verdicts import Check",
+        "from gradcli.check.verdicts import Check",
     ]  # fmt: skip
     return head(
         "The Python API, with what `evaluate` gives in each mode.", *imports, "", *overloads()

@@ -37,9 +37,10 @@ _PLACES = {
     "JvpRecord Result",
     "gradcli.report.records": "JointCovariance Record Uncertainty",
     "gradcli.report.ranges": "Bound BoundRecord PlotRecord",
-    "gradcli.report.verdicts": "Asserted Check Claim CriticalPoint Departure Limit OneSided Rewrite "
+    "gradcli.check.verdicts": "Asserted Check Claim CriticalPoint Departure Limit OneSided Rewrite "
     "VariableCheck Verdict Worst",
-    "gradcli.report.derivative_record": "DerivativeRecord Formula Step",
+    "gradcli.report.derivative_record": "DerivativeRecord Step",
+    "gradcli.notation": "Formula",
     "gradcli.report.explanation": "Contribution ExplainedGradient ExplainedNode Explanation Path "
     "Why",
     "gradcli.report.shown_explanation": "ShownExplanation",

@@ -1,13 +1,15 @@
 """LaTeX of names, numbers and arrays, for formulas and for results alike.
 
-This LaTeX is also converted to MathML, which browsers draw.
+It is also converted to MathML, which browsers draw.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from html.entities import codepoint2name, html5
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -155,3 +157,44 @@ def mathml(latex: str) -> str:
     while found:
         latex, found = _INNERMOST.subn(lambda match: keep(table(match[1])), latex)
     return f'<math displaystyle="true">{table(latex)}</math>'
+
+
+# -- Derivatives: by which names, and their formulas
+
+
+Path = tuple[str, ...]  # the names that an expression is differentiated by, in order
+
+
+class Formula(NamedTuple):
+    """Derivative as text of the language, and as LaTeX where that is wanted.
+
+    A text that is too long is None.
+    """
+
+    text: str | None
+    latex: str | None = None
+
+
+def fraction(path: Sequence[str], partial: bool, of: str = "") -> str:
+    """Return a derivative by names in LaTeX; ``of`` is LaTeX, too."""
+    d = "\\partial" if partial else "d"
+    above = f"{d}^{{{len(path)}}}" if len(path) > 1 else d
+    below = [
+        f"{d} {name(each)}" + (f"^{{{count}}}" if count > 1 else "")
+        for each, count in Counter(path).items()
+    ]
+    found = f"\\frac{{{f'{above} {of}'.strip()}}}{{{' '.join(below)}}}"
+    return re.sub(r"\bd (?=\w)", "d", found)
+
+
+def operator(path: Sequence[str], partial: bool = False, of: str = "") -> str:
+    """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``, ``dy/dx`` of a name."""
+    d, order = "∂" if partial else "d", len(path)
+    below = "".join(f"{d}{each}{_raise(count)}" for each, count in Counter(path).items())
+    return f"{d}{_raise(order)}{of}/{below}"
+
+
+def _raise(exponent: int) -> str:
+    return (
+        "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    )

@@ -20,7 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
-    from gradcli.functions.listed import ListedCase
+    from gradcli.functions.asking import ListedCase
     from gradcli.options import Options
     from gradcli.query.cases import Case
     from gradcli.report.outcomes import Outcome
@@ -201,13 +201,13 @@ class RecordFile(CheckedFile):
     """JSON Lines records."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+        from gradcli.data import canonical, id_text
         from gradcli.errors import as_gradcli_error
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, CheckedLines
         from gradcli.query.programs import Programs, UsedNames
-        from gradcli.report.data import canonical, id_text
         from gradcli.report.outcomes import given_of
 
         reader = CheckedLines(Programs(), UsedNames(), self.path.parent)
@@ -233,7 +233,7 @@ class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
     def cases(self, options: Options, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
-        from gradcli.functions.listed import ListedCase
+        from gradcli.functions.asking import ListedCase
 
         for function in _configuration(self.config).of(str(self.path)).functions or ():
             case = ListedCase(function, self.path, options)

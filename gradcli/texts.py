@@ -334,3 +334,8 @@ def _columns(character: str) -> int:
 def pad(text: str, width: int) -> str:
     """Printable text with blanks behind it, to this many columns."""
     return text + " " * (width - display_width(text))
+
+
+def entry_text(name: str, index: tuple[int, ...]) -> str:
+    """Return what an entry of an array is called: ``x[1, 2]``; ``x`` alone of a number."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name

@@ -16,8 +16,7 @@ from helpers import lowered
 
 import gradcli
 from gradcli.check.crosscheck import cross_check
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, forward
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.ops.arrays.shapes import broadcast_to, swapaxes

@@ -18,8 +18,7 @@ import numpy as np
 from gradcli.errors import GradcliError, UnsupportedInTargetError
 from gradcli.exports.python import target_of
 from gradcli.exports.subject import Subject
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Graph, reachable
+from gradcli.graph.nodes import Graph, forward, reachable
 from gradcli.graph.sweep import gradients, ones_like, vjp
 from gradcli.ops import registry
 from gradcli.options import Options

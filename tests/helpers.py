@@ -14,8 +14,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from gradcli.errors import GradcliError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope

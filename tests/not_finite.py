@@ -27,8 +27,8 @@ from oracles.libraries import used
 from oracles.values import VALUES
 
 import gradcli
+from gradcli.check.verdicts import Verdict
 from gradcli.query import catalogue as records
-from gradcli.report.verdicts import Verdict
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
 PREFIXES = ("", "torch.", "F.", "np.", "scipy.special.", "jnp.", "jax.nn.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from gradcli.check.verdicts import Asserted, Check, Verdict
 from gradcli.errors import UnknownNameError
 from gradcli.report.outcomes import (
     ERROR,
@@ -17,7 +18,6 @@ from gradcli.report.outcomes import (
     make,
 )
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Asserted, Check, Verdict
 from gradcli.texts import Source, Span
 
 CI_VARIABLES = (

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcli.cli.main import app, run_guarded
+from gradcli.cli.endings import run_guarded
+from gradcli.cli.main import app
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gradcli.files.settings import checking_options, read
-from gradcli.functions.listed import ListedCase
+from gradcli.functions.asking import ListedCase
 
 FUNCTIONS = """
 import os, signal, subprocess, sys, time

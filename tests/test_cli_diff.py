@@ -7,7 +7,7 @@ import json
 import pytest
 
 import gradcli
-from gradcli.query import general_formulas
+from gradcli.formulas import derivatives
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def test_a_wrong_formula_is_a_mismatch(monkeypatch, call_cli, text, wrong):
     """The simplifier is made to change the function, and what would notice it before is
     made blind.
     """
-    monkeypatch.setattr(general_formulas, "WAYS", (lambda raw, graph: wrong(raw),))
-    monkeypatch.setattr(general_formulas.General, "_agree", lambda self, simple, raw: True)
+    monkeypatch.setattr(derivatives, "WAYS", (lambda raw, graph: wrong(raw),))
+    monkeypatch.setattr(derivatives.General, "_agree", lambda self, simple, raw: True)
     done = call_cli("diff", text, "--format", "jsonl")
     assert done.returncode == 1
     record = json.loads(done.stdout)
@@ -40,9 +40,7 @@ def test_a_wrong_formula_is_a_mismatch(monkeypatch, call_cli, text, wrong):
 
 
 def test_a_simplifier_that_changes_the_function_is_not_believed(monkeypatch):
-    monkeypatch.setattr(
-        general_formulas, "WAYS", (lambda raw, graph: raw * 2, general_formulas.plain)
-    )
+    monkeypatch.setattr(derivatives, "WAYS", (lambda raw, graph: raw * 2, derivatives.plain))
     record = gradcli.differentiate("x^3")
     assert (record.derivative, record.check.verdict) == ({"x": "3*x**2"}, "agree")
 

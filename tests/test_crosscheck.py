@@ -18,7 +18,7 @@ from helpers import lowered
 import gradcli
 from gradcli.check import judge
 from gradcli.check.comparison import Comparison
-from gradcli.graph import interpret, sweep
+from gradcli.graph import nodes, sweep
 from gradcli.ops.registry import registry
 from gradcli.reference.tape import ReferenceTape
 
@@ -177,7 +177,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         patched = stack.enter_context(monkeypatch.context())
         for part in ("backward", "contributions", "scale", "sum_to", "chain"):
             patched.setattr(sweep, part, forbidden)
-        patched.setattr(interpret, "forward", forbidden)
+        patched.setattr(nodes, "forward", forbidden)
         for op in list(registry().values()):
             fields: dict[str, Any] = {"forward": lambda f: forbidden}
             if op.partials:

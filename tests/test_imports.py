@@ -17,7 +17,7 @@ from recorded import LISTS
 
 import gradcli
 from gradcli import __main__
-from gradcli.cli import endings, main
+from gradcli.cli import endings
 
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = (
@@ -32,7 +32,7 @@ OUTSIDE = (
     "ml_dtypes",
 )
 BELOW_CLI = (
-    "inert", "texts", "errors", "limits", "options", "notation", "ops", "graph", "formulas", "plans", "language",
+    "inert", "texts", "errors", "data", "limits", "options", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
@@ -42,30 +42,30 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": ("texts",),
     "errors": ("texts",),
     "limits": ("errors",),
+    "data": ("inert", "texts", "errors"),
     "storage": ("errors",),
     "notation": ("inert", "texts"),
     "ops": ("ops", "errors", "texts"),
     "graph": ("graph", "ops", "errors", "limits"),
-    "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
     "options": ("ops.calling.prefixes", "plans.backend", "texts", "errors", "limits"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "namespace": ("namespace", "ops", "errors"),
     "language": ("language", "namespace", "graph", "ops", "texts", "errors", "limits"),
+    "formulas": ("formulas", "language.scope", "graph", "ops", "notation", "inert", "errors"),
     "tensors": ("tensors", "namespace", "graph", "ops", "errors", "texts"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
+    "check": (
+        "check", "reference", "tensors", "formulas", "plans", "options", "language", "graph", "ops", "data", "texts", "errors", "storage",
+    ),
     "exports": (
         "exports", "texts", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
         "graph", "ops", "errors",
         "notation", "inert",
     ),
-    "report": ("report", "storage", "texts", "errors", "notation", "inert"),
-    "files": ("files", "storage", "report.verdicts", "options", "texts", "errors", "limits"),
+    "report": ("report", "check.verdicts", "data", "storage", "texts", "errors", "notation", "inert"),
+    "files": ("files", "storage", "check.verdicts", "options", "texts", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
-    "check": (
-        "check", "reference", "tensors", "formulas", "plans", "options", "language", "graph", "ops", "report.records", "report.verdicts",
-        "errors", "storage",
-    ),
     "query": BELOW_CLI,
     "functions": ("functions", "tensors", *BELOW_CLI),
     "explanations": ("explanations", *BELOW_CLI),
@@ -81,14 +81,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing",),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
-    "__main__": ("cli.main", "cli.endings"),
-    "pytest_plugin": ("testing", "functions.listed", *BELOW_CLI),
+    "__main__": ("cli.endings",),
+    "pytest_plugin": ("testing", "functions.asking", *BELOW_CLI),
 }  # fmt: skip
 ONLY_IN = {
     "sympy": "reference",
     "typer": "cli",
     "rich": "cli",
-    "msgspec": "report",
+    "msgspec": "data",
     "fast_sugiyama": "report",
     "matplotlib": "report",
     "ml_dtypes": "tensors",
@@ -322,7 +322,7 @@ LOADED = [
 def test_the_command_line_loads_what_it_needs(
     arguments: str, needed: set[str], tmp_path: Path
 ) -> None:
-    run = "from gradcli.cli.main import run\nrun()"
+    run = "from gradcli.cli.endings import run\nrun()"
     printed, loaded = loaded_by(run, tmp_path, *arguments.split())
     assert printed.strip()
     assert loaded == needed
@@ -336,9 +336,9 @@ def test_threads_of_a_library_sleep_while_they_wait(
     monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
     if given is None:
         monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
-    monkeypatch.setattr(endings, "take_over", lambda: None)
-    monkeypatch.setattr(main, "run", lambda: None)
-    __main__.run()
+    monkeypatch.setattr(endings, "take_over", sys.exit)
+    with pytest.raises(SystemExit):
+        __main__.run()
     assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == wanted
 
 

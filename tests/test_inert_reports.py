@@ -293,10 +293,10 @@ MAKERS = {
     "print": {"cli/write/results.py"},
     "Text": {"cli/write/terminal.py"},
     "write": {"cli/write/results.py", "report/"},
-    "dumps": {"report/data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
+    "dumps": {"data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},
     "writer": {"report/table.py"},
-    "quote": {"inert.py", "cli/repl/"}, "translate": {"inert.py", "report/records.py", "report/plot_chart.py"},
+    "quote": {"inert.py", "cli/repl/"}, "translate": {"inert.py", "notation.py", "report/plot_chart.py"},
     "html": set(),
     "escape": set(),
 }  # fmt: skip

@@ -10,8 +10,7 @@ import pytest
 from cases import EVERY as CASES
 from helpers import lowered
 
-from gradcli.graph.interpret import Domain, interpret, rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Domain, Expr, Graph, interpret, reachable, rebuild
 from gradcli.ops.spec import Op
 
 

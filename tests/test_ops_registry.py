@@ -17,7 +17,7 @@ from domain_words import ranges as ranges_of
 from helpers import applied, exact, exact_partial, parsed, swept, thinned
 
 import gradcli.query.evaluate  # noqa: F401  the engine registers operations of its own
-from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import forward
 from gradcli.graph.sweep import scale
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op

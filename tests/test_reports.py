@@ -16,9 +16,9 @@ from recorded import read_json
 from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, unknown, written
 
 from gradcli import GradcliError, InputError, Verdict
+from gradcli.data import encode
 from gradcli.query.baseline import Identities
 from gradcli.report import machine_reports
-from gradcli.report.data import encode
 from gradcli.report.describing import block, fingerprint, message
 from gradcli.report.outcomes import (
     BAD,

@@ -18,8 +18,7 @@ from recorded import read_table
 from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.check.rounding import Arithmetic, error_bounds
 from gradcli.graph import sweep
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import gradients
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers import thinned
 
+from gradcli.data import plain
 from gradcli.graph.sweep import scale_guarded
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
@@ -18,7 +19,6 @@ from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
-from gradcli.report.data import plain
 
 RANDOM = np.random.default_rng(5)
 SPECIAL = [

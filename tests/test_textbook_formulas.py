@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
-from gradcli.graph.interpret import rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, reachable, rebuild
 from gradcli.graph.sweep import ones_like, vjp
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope

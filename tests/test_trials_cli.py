@@ -15,7 +15,7 @@ from test_textbook import AT as OF_TEXTBOOKS
 import gradcli
 from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.decide.running import Inputs
-from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import forward
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query
 from gradcli.options import Options

@@ -23,7 +23,7 @@ from benchmarks.expressions import (
 GRADCLI = (
     sys.executable,
     "-c",
-    "from gradcli.cli.main import run; run()",
+    "from gradcli.__main__ import run; run()",
 )  # as the console script, of this checkout
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from gradcli.check.claims import Given
 from gradcli.check.comparison import index_of
-from gradcli.check.crosscheck import cross_check
+from gradcli.check.crosscheck import ValueAlone, cross_check
 from gradcli.check.judge import NOTHING, numbers
+from gradcli.check.verdicts import OF_HOLDING, Asserted, Check, Claim, VariableCheck, Verdict, Worst
 from gradcli.errors import ShapeError
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, definition_order, forward, reachable, rebuild
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
@@ -25,16 +25,6 @@ from gradcli.reference.algebra import NO_VALUE, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.tape import reference_at
-from gradcli.report.records import Record
-from gradcli.report.verdicts import (
-    OF_HOLDING,
-    Asserted,
-    Check,
-    Claim,
-    VariableCheck,
-    Verdict,
-    Worst,
-)
 
 # -- The relations of an assert between computed floats, entry by entry ---------------------------
 
@@ -147,7 +137,7 @@ def holds(
 
 
 def decide_assert(
-    scope: Scope, lowered: Lowered, relations: list[Asserted], record: Record, options: Options
+    scope: Scope, lowered: Lowered, relations: list[Asserted], options: Options
 ) -> Check:
     """Return the verdict on an assert whose relations have been computed.
 
@@ -157,7 +147,7 @@ def decide_assert(
     """
     rounding = rounding_of(scope) if lowered.within is None else None
     checks = [
-        _relation(scope, sides, told, record, rounding, options)
+        _relation(scope, sides, told, rounding, options)
         for sides, told in zip(lowered.relations, relations, strict=True)
     ]
     gravest = max(checks, key=lambda check: check.worst)
@@ -172,7 +162,6 @@ def _relation(
     scope: Scope,
     sides: Sides,
     told: Asserted,
-    record: Record,
     rounding: float | None,
     options: Options,
 ) -> Check:
@@ -200,8 +189,7 @@ def _relation(
     else:  # the numbers alone decide
         verdict = OF_HOLDING[told.holds]
         return Check(verdict, claims=[_claim(told, verdict)])
-    shown = Record(record.expr, value=told.left, grad={}, seed=np.ones(sides.left.shape)[()])
-    check = cross_check(scope, sides.left, {}, shown, options, [given])
+    check = cross_check(scope, sides.left, {}, ValueAlone(told.left), options, [given])
     for claim in check.claims:
         claim.kind = claim.of = "assert"
         claim.relation, claim.text = told.relation, told.text or None
@@ -327,8 +315,7 @@ def _order(scope: Scope, sides: Sides, told: Asserted, options: Options) -> Clai
     if told.within:
         margin = margin - told.within if told.relation == "!=" else margin + told.within
     found = np.asarray(forward([margin], scope.values, scope.precision)[margin])
-    shown = Record("", value=found[()], grad={}, seed=np.ones(margin.shape)[()])
-    part = cross_check(scope, margin, {}, shown, options).value
+    part = cross_check(scope, margin, {}, ValueAlone(found[()]), options).value
     if part is not None and part.verdict in (Verdict.UNDEFINED, Verdict.KINK):
         claim.reason = part.reason
         # Otherwise the value chosen at the kink breaks the relation.

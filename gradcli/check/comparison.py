@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
 from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
@@ -20,7 +21,6 @@ from gradcli.reference.contexts import context
 from gradcli.reference.deadline import in_time
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
-from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT_DIGITS = 12  # the same for a float and a one-sided limit

@@ -9,16 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gradcli.check.comparison import AT_A_GAP, index_of
 from gradcli.check.judge import Checked, Judge, are_finite, scalar_operations
+from gradcli.check.verdicts import (
+    Check,
+    CriticalPoint,
+    Departure,
+    Limit,
+    VariableCheck,
+    Verdict,
+    honest,
+)
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, definition_order, forward, reachable
 from gradcli.graph.sweep import backward, ones_like, plus, zeros_like
 from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative, detach
@@ -30,16 +38,6 @@ from gradcli.reference.digits import by_balls
 from gradcli.reference.kinks import active_kinks, limits_of_value
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, reference_at
-from gradcli.report.records import Record
-from gradcli.report.verdicts import (
-    Check,
-    CriticalPoint,
-    Departure,
-    Limit,
-    VariableCheck,
-    Verdict,
-    honest,
-)
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
@@ -49,13 +47,35 @@ _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
 _WITHOUT_REFERENCE = (*NO_VALUE, IndexError, MemoryError)
 
 
+class Computed(Protocol):
+    """A value with its derivatives, which is judged; a record has them."""
+
+    value: Any
+    seed: Any
+    grad: dict[str, Any] | None
+    jacobian: dict[str, Any] | None = None
+    hessian: dict[str, dict[str, Any]] | None = None
+    jvp: Any = None
+    hvp: dict[str, Any] | None = None
+    tangents: dict[str, Any]
+    mode: str = "grad"
+
+
+class ValueAlone(Computed):
+    """A value without derivatives."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.seed = value, np.ones(np.shape(value))[()]
+        self.grad, self.tangents = {}, {}
+
+
 class _Asked(NamedTuple):
     """A record that is judged, with the claims about it; see `cross_check`."""
 
     scope: Scope
     root: Expr
     wrt: dict[str, Expr]
-    record: Record
+    record: Computed
     claims: Sequence[Given]
     seed_leaf: Expr | None
     options: Options
@@ -66,7 +86,7 @@ class _Asked(NamedTuple):
 
 
 def cross_check(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, options: Options, claims: Sequence[Given] = (),
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Computed, options: Options, claims: Sequence[Given] = (),
     seed_leaf: Expr | None = None, excused: Mapping[str, str] = NOBODY,
 ) -> Check:  # fmt: skip
     """Return the verdict on a record's value and derivatives, and on claims about them.

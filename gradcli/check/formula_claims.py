@@ -23,18 +23,18 @@ from gradcli.check.claims import (
     Held,
     decide_entry,
     decide_numbers,
+    hold_together,
     join_entries,
     show_no_rounding,
 )
 from gradcli.check.comparison import compare_arrays, index_of
 from gradcli.check.judge import Judge, numbers
-from gradcli.check.subgradients import hold_together
 from gradcli.check.verdict_cache import lines_of
+from gradcli.check.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, definition_order, forward, reachable, rebuild
 from gradcli.graph.sweep import ones_like, vjp
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, div, mul
@@ -43,7 +43,6 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.tape import reference_at
-from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 from gradcli.storage import content_key
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.formulas.products import quotient_of
-from gradcli.graph.interpret import Rebuilding, forward, interpret, rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, forward, interpret, reachable, rebuild
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.constants import Constant, E

@@ -22,15 +22,18 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays, index_of
 from gradcli.check.rounding import branches, error_bounds
-from gradcli.graph.interpret import (
+from gradcli.check.verdicts import VariableCheck, Verdict, Worst, from_sides
+from gradcli.graph.nodes import (
+    Expr,
     bytes_of,
     bytes_of_sweep,
     cost_of,
+    definition_order,
     forward,
     held_by,
     interpret,
+    reachable,
 )
-from gradcli.graph.nodes import Expr, definition_order, reachable
 from gradcli.graph.sweep import gradients, vjps_at
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
@@ -58,7 +61,6 @@ from gradcli.reference.tape import (
     exact_array,
     signed_zeros,
 )
-from gradcli.report.verdicts import VariableCheck, Verdict, Worst, from_sides
 
 if TYPE_CHECKING:
     from gradcli.reference.stand_ins import StandIns

@@ -20,14 +20,13 @@ import numpy as np
 from gradcli.check.formula_claims import anything
 from gradcli.check.identities import apply_identities, is_same_operation, standardize, wider
 from gradcli.check.judge import Judge, numbers, scalar_operations
+from gradcli.check.verdicts import LOST, PRECISION, Check, Rewrite, Verdict
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.textbook import Textbook
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, dependents, reachable
+from gradcli.graph.nodes import Expr, dependents, forward, reachable
 from gradcli.reference.deadline import still_in_time
 from gradcli.reference.tape import reference_at
-from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, Verdict
 
 # -- The search. A way is better if less is lost in its value and in every gradient. All that is
 # tried equals the function by an identity or by algebra; the number of ways that are measured is

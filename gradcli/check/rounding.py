@@ -24,8 +24,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
-from gradcli.graph.interpret import Domain, interpret, rebuild
-from gradcli.graph.nodes import Expr, constant_value, reachable
+from gradcli.graph.nodes import Domain, Expr, constant_value, interpret, reachable, rebuild
 from gradcli.graph.sweep import alike, backward, join_values, plus, vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant

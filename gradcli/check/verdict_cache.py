@@ -14,10 +14,11 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from gradcli.check.verdicts import Check, Verdict
+from gradcli.data import read_back
 from gradcli.graph.nodes import Expr, definition_order
 from gradcli.graph.transforms import Derivation
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage import VERDICTS, content_key, digest_of, versions
 
 
@@ -101,7 +102,8 @@ def recall(key: str) -> Check | None:
     if content is None:
         return None
     with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return check_of(json.loads(content))
+        check: Check = read_back(Check, json.loads(content))
+        return check
     return None
 
 

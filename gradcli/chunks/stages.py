@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gradcli.graph.interpret import Transcription, interpret, rebuild, shapes_of
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Transcription, interpret, reachable, rebuild, shapes_of
 from gradcli.limits import Limits
 from gradcli.ops.arrays.shapes import shape_with
 from gradcli.ops.cutting import Cuts, Found, Uncut, layout
@@ -50,7 +49,8 @@ def aligned_axis(node: Expr, cuts: Cuts, place: int, length: int) -> int | None:
 
     ``place``: of the operand, which is not cut; ``length``: of the axis that is
     """
-    operand, found = node.operands[place], layout_of(node, cuts)
+    operand = node.operands[place]
+    found = layout_of(node, cuts)
     assert operand is not None
     for axis, extent in enumerate(operand.shape):
         if extent != length:
@@ -223,7 +223,9 @@ class Staged:
 
         Raises Uncut for an operation that needs all chunks at once.
         """
-        self.precision, self.limits, self.length = precision, limits, length
+        self.precision = precision
+        self.limits = limits
+        self.length = length
         try:
             self.splitting, table = self._split(roots, cut, 0)
         except Uncut:  # an axis may have the length of the cut by chance
@@ -240,7 +242,8 @@ class Staged:
         return splitting, interpret(reachable(roots), splitting)
 
     def _stages(self) -> list[Stage]:
-        layouts, stages = self.splitting.layouts, [Stage()]
+        layouts = self.splitting.layouts
+        stages = [Stage()]
 
         def at(stage: int) -> Stage:
             while len(stages) <= stage:

@@ -1,23 +1,24 @@
-"""Ends of the program: exit codes, and the signals that end it.
+"""A run of the program: its beginning, its exit codes, and the signals that end it.
 
 Signals do so at any moment, with an exit code of their own, without a traceback, and with nothing
-half done. They are handled before anything else is imported, so nothing is imported here.
+half done. They are handled before anything else is imported, so nothing is imported here at once.
 
 While a command runs, the first signal raises KeyboardInterrupt, so that everything on the way is
 tidied up and reported. Before and after a command there is nothing to tidy up, and the program ends
-at once. More signals in the next second are taken for the
-same one: a terminal sends it to a whole group of processes, and the process that started us may
-pass it on. Later signals end the program at once, too.
+at once. More signals in the next second are taken for the same one: a terminal sends it to a whole
+group of processes, and the process that started us may pass it on. Later signals end the program at
+once, too.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,6 +37,101 @@ _PATIENCE = 1.0  # seconds for an orderly end
 def code_of(error: GradcliError) -> int:
     """Return the exit code that an error stands for."""
     return INTERNAL if error.code == "internal" else BAD_INPUT
+
+
+def run() -> None:
+    """Run the program. Every way in which it can end has its exit code."""
+    # NumPy's BLAS starts threads that spin while they wait for work; this timeout makes them sleep
+    # at once.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+    take_over()
+    from gradcli.cli.main import app
+    from gradcli.cli.write.results import somebody_types
+
+    _fill_standard_streams()
+    if sys.argv[1:] == [] and somebody_types():
+        sys.argv.append("repl")
+    gc.set_threshold(
+        500_000,
+        20,
+        20,
+        # Millions of tokens and nodes are made, none of them garbage: at the usual thresholds,
+        # looking for garbage takes half the time.
+    )
+    code = run_guarded(app)
+    # Otherwise the interpreter looks through all objects once more as it ends: a fifth of a short
+    # run.
+    gc.freeze()
+    sys.exit(code)
+
+
+def _fill_standard_streams() -> None:
+    """Fill standard streams that are closed, so that no file gets their numbers.
+
+    Such a file would take messages for people. They go nowhere instead.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
+
+
+def run_guarded(app: Callable[..., Any]) -> int:
+    """Run the application and give its exit code; nothing escapes as a traceback.
+
+    The application reads the arguments and gives the command that they ask for, which is run here,
+    or an exit code.
+    """
+    from gradcli.cli.main import command_of
+    from gradcli.cli.write.results import is_closed_pipe, prepare, say_last
+    from gradcli.errors import GradcliError, as_gradcli_error
+
+    if sys.stdout is None:
+        say_last("error[output]: cannot write the output: standard output is closed")
+        return BAD_INPUT
+    prepare()
+    try:
+        command = command_of(app)
+        with Unwinding():
+            code = command if isinstance(command, int) else command()
+            sys.stdout.flush()
+        return _end_by_interrupt() if code == INTERRUPTED else code
+    except GradcliError as error:
+        say_last(error.render())
+        return code_of(error)
+    except KeyboardInterrupt:
+        return _end_by_interrupt()
+    except OSError as error:
+        _silence(sys.stdout)
+        if is_closed_pipe(error):
+            return FINE  # the reader has seen enough
+        say_last(f"error[output]: cannot write the output: {error.strerror or error}")
+        return BAD_INPUT
+    except Exception as error:
+        say_last(as_gradcli_error(error).render())
+        return INTERNAL
+    finally:
+        abandon_files()
+
+
+def _end_by_interrupt() -> int:
+    from gradcli.cli.write.results import say_last
+
+    if not announce_once():
+        say_last("interrupted")
+    return code_of_signal()
+
+
+def _silence(stream: Any) -> None:
+    """Let the interpreter's own flush at exit go nowhere."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+# -- Signals
 
 
 class _State:

@@ -1,29 +1,21 @@
-"""The command line: ``gradcli`` and its commands.
-
-The entry point is in ``gradcli.__main__``, which sets up signals first.
-"""
+"""The command line: ``gradcli`` and its commands, as they are read from its words."""
 
 from __future__ import annotations
 
-import errno
-import gc
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gradcli.cli import endings
 from gradcli.cli.commands import COMMANDS, EXAMPLE, GROUPS
-from gradcli.cli.endings import BAD_INPUT, FINE, INTERNAL, INTERRUPTED, code_of
-from gradcli.cli.write.results import prepare, put_text, say, somebody_types
-from gradcli.errors import GradcliError, UsageError, as_gradcli_error
+from gradcli.cli.write.results import put_text, say_last
+from gradcli.errors import UsageError
 from gradcli.inert import shell_command
 from gradcli.texts import suggestion
 
@@ -231,115 +223,27 @@ def root(
     """Serve as the root of all commands."""
 
 
-def run() -> None:
-    """Run the program, whose entry point handles signals already.
-
-    Every way in which the program can end has its exit code.
-    """
-    _fill_standard_streams()
-    if sys.argv[1:] == [] and somebody_types():
-        sys.argv.append("repl")
-    gc.set_threshold(
-        500_000,
-        20,
-        20,
-        # Millions of tokens and nodes are made, none of them garbage: at the usual thresholds,
-        # looking for garbage takes half the time.
-    )
-    code = run_guarded(app)
-    # Otherwise the interpreter looks through all objects once more as it ends: a fifth of a short
-    # run.
-    gc.freeze()
-    sys.exit(code)
-
-
-def _fill_standard_streams() -> None:
-    """Fill standard streams that are closed, so that no file gets their numbers.
-
-    Such a file would take messages for people. They go nowhere instead.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
-
-
-# -- The end: exit codes and the errors that lead to them, which are mistakes of the user, broken
-# pipes, full disks, interrupts, and errors of our own.
-
-
-def run_guarded(app: Callable[..., Any]) -> int:
-    """Run the application and give its exit code; nothing escapes as a traceback.
-
-    The application reads the arguments and gives the command that they ask for, which is run here,
-    or an exit code.
-    """
-    if sys.stdout is None:
-        _say("error[output]: cannot write the output: standard output is closed")
-        return BAD_INPUT
-    prepare()
-    try:
-        command = command_of(app)
-        with endings.Unwinding():
-            code = command if isinstance(command, int) else command()
-            sys.stdout.flush()
-        return _end_by_interrupt() if code == INTERRUPTED else code
-    except GradcliError as error:
-        _say(error.render())
-        return code_of(error)
-    except KeyboardInterrupt:
-        return _end_by_interrupt()
-    except OSError as error:
-        _silence(sys.stdout)
-        if _is_closed_pipe(error):
-            return FINE  # the reader has seen enough
-        _say(f"error[output]: cannot write the output: {error.strerror or error}")
-        return BAD_INPUT
-    except Exception as error:
-        _say(as_gradcli_error(error).render())
-        return INTERNAL
-    finally:
-        endings.abandon_files()
-
-
-def _end_by_interrupt() -> int:
-    if not endings.announce_once():
-        _say("interrupted")
-    return endings.code_of_signal()
-
-
-def _is_closed_pipe(error: OSError) -> bool:
-    """Return whether nobody reads the output any more.
-
-    Windows then reports that the argument is invalid.
-    """
-    return isinstance(error, BrokenPipeError) or (
-        sys.platform == "win32" and error.errno == errno.EINVAL
-    )
-
-
 def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
     """Return the command that the arguments ask for, or an exit code.
 
-    The exit code is returned where nothing is left to do, after a page of help or a wrong option.
+    The exit code is returned where nothing is left to do, after a page of help. Raises UsageError.
     """
     try:
         command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
         # The framework exits with 1 where nobody reads the pipe any more.
-        command = FINE if end.code == 1 else end.code
-    except Exception as error:
+        command = 0 if end.code == 1 else end.code
+    except Exception as raised:
+        error: Any = raised
         if not hasattr(error, "format_message"):
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
             raise
-        is_help = type(error).__name__ == "NoArgsIsHelpError"
-        _say(error.format_message() if is_help else _wrong_usage(error).render())
-        return BAD_INPUT
-    return command if callable(command) or isinstance(command, int) else FINE
+        if type(error).__name__ != "NoArgsIsHelpError":
+            raise _wrong_usage(error) from None
+        say_last(error.format_message())
+        command = error.exit_code
+    return command if callable(command) or isinstance(command, int) else 0
 
 
 def _wrong_usage(error: Any) -> UsageError:
@@ -355,19 +259,3 @@ def _wrong_usage(error: Any) -> UsageError:
         said = f"no such option: {error.option_name}"
         listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
     return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
-
-
-def _silence(stream: Any) -> None:
-    """Let the interpreter's own flush at exit go nowhere."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _say(text: str) -> None:
-    try:
-        say(text)
-    except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not _is_closed_pipe(
-            error
-        ):
-            raise

@@ -23,21 +23,21 @@ from typing import Any
 
 from gradcli.errors import LimitError
 from gradcli.explanations.paths import edge_formulas
+from gradcli.formulas.derivatives import General, general, is_entrywise
 from gradcli.formulas.printing import formula, latex
 from gradcli.formulas.products import Fractions, Piece, quotient_of
 from gradcli.formulas.textbook import textbook
-from gradcli.graph.interpret import Rebuilding, interpret, rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, interpret, reachable, rebuild
 from gradcli.graph.sweep import varied_nodes
 from gradcli.language.scope import Scope
+from gradcli.notation import Formula
 from gradcli.notation import name as in_latex
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
-from gradcli.query.general_formulas import General, general, is_entrywise
-from gradcli.report.derivative_record import DerivativeRecord, Formula, Step, Steps
+from gradcli.report.derivative_record import DerivativeRecord, Step, Steps
 
 _MOST = 400  # most lines of a derivation
 _LARGEST = 4_000  # most nodes of a line
@@ -79,9 +79,11 @@ class Tidied(Rebuilding):
             exponents = (parts[1][0],)
         if role in ("total", "mean") and node.operand.shape and not operands[0].shape:
             count = math.prod(node.operand.shape) if role == "total" else 1
-            parts, exponents = [(Fraction(count), {}), parts[0]], (1, 1)
+            parts = [(Fraction(count), {}), parts[0]]
+            exponents = (1, 1)
         if exponents and (role != "quotient" or parts[1][0]):
-            number, factors = Fraction(-1 if role == "negation" else 1), dict[Expr, Fraction]()
+            number = Fraction(-1 if role == "negation" else 1)
+            factors: dict[Expr, Fraction] = {}
             for (times, powers), exponent in zip(parts, exponents, strict=False):
                 number *= times ** int(exponent)
                 for each, power in powers.items():
@@ -98,7 +100,8 @@ class Tidied(Rebuilding):
         return self.products.get(node, (Fraction(1), {node: Fraction(1)}))
 
     def _add(self, x: Product, y: Product, sign: int) -> Expr:
-        number, factors = sign * y[0], y[1]
+        number = sign * y[0]
+        factors = y[1]
         if not (x[0] and number and (x[1] or factors)):
             return self._write(x[0] + number, x[1] if x[0] else factors)
         first, size = self._write(*x), self._write(abs(number), factors)
@@ -143,7 +146,8 @@ class Derivation:
     found: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.graph, self.moving = self.made.graph, {self.x, *self.rates}
+        self.graph = self.made.graph
+        self.moving = {self.x, *self.rates}
         self.taken = {*self.made.taken}
 
     def name_parts(self, root: Expr) -> Expr:
@@ -177,7 +181,8 @@ class Derivation:
             )
         text, picture = self.final
         if right is not None:
-            text, picture = self._text(right), self._picture(right)
+            text = self._text(right)
+            picture = self._picture(right)
         if left is not None and picture is not None:
             picture = f"{self._picture(left)} = {picture}"
         assert text is not None
@@ -229,7 +234,8 @@ class Derivation:
         if is_equation:
             self._say("solve", None, left)
             return self.found
-        rule, final = "simplify", sorted(self.final.text or "")
+        rule = "simplify"
+        final = sorted(self.final.text or "")
         if [sorted(last.formula) for last in self.found[-1:]] == [final]:
             rule = self.found.pop().rule  # equals the final formula but for the order
         self._say(rule, None)
@@ -311,7 +317,8 @@ class Derivation:
         if algebra == "power" and moving[1]:
             base, exponent = operands
             factor = textbook(log(base)) if base.is_constant else log(base)  # 1 for the base e
-            rule, slopes = "exponential rule", [(exponent, node * factor)]
+            rule = "exponential rule"
+            slopes = [(exponent, node * factor)]
         else:
             rule = f"{_spoken_name(op)} rule"
             slopes = [
@@ -440,7 +447,8 @@ def derive(made: General, record: DerivativeRecord, parts: Sequence[Expr] = ()) 
     of, graph = record.dependent, made.graph
     for path, final in record.formulas.items():
         *above, name = path
-        key, x = ",".join(path), made.names.get(name, graph.leaf(name, ()))
+        key = ",".join(path)
+        x = made.names.get(name, graph.leaf(name, ()))
         if key in record.steps:
             continue
         if final.text is None:
@@ -454,13 +462,16 @@ def derive(made: General, record: DerivativeRecord, parts: Sequence[Expr] = ()) 
             if each in record.depending
         }
         left = rates.get(made.names[of]) if of in made.names else None
-        roots, start, slope = [*(parts or [made.nodes.get((*above,), made.root)])], "", None
+        roots = [*(parts or [made.nodes.get((*above,), made.root)])]
+        start = ""
+        slope = None
         if of and not record.depending:  # a curve: differentiate by its parameter
             (x,) = made.names.values()
             if len(roots) > 1:
                 start = f"rate of {'the slope' if above else of} over that of {name}"
         elif of and above:
-            start, slope = "differentiate again", roots.pop()
+            start = "differentiate again"
+            slope = roots.pop()
         elif of:
             start = "differentiate both sides"
             roots += [graph.constant(0)] * (len(roots) == 1)

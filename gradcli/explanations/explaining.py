@@ -23,8 +23,7 @@ from gradcli.explanations.paths import (
     record_sweep,
     representatives,
 )
-from gradcli.graph.interpret import Values, forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Values, forward, reachable
 from gradcli.language.run import Lowered, Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
@@ -83,7 +82,9 @@ class _Explaining:
     """One query: its graph and sweep, and what they are called."""
 
     def __init__(self, scope: Scope, root: Expr, wrt: Mapping[str, Expr], record: Record) -> None:
-        self.scope, self.root, self.record = scope, root, record
+        self.scope = scope
+        self.root = root
+        self.record = record
         self.order = reachable([root])
         self.wrt = dict(wrt) if root.kind == FLOAT else {}
         self.values: Values = forward([root], scope.values, scope.precision, self.order)
@@ -122,9 +123,14 @@ class _Explaining:
 
     def explanation(self, text: ProgramText) -> ShownExplanation:
         found = self._places(text)
-        names = self._names()
+        names = {  # that statements have bound nodes to
+            self.same[node]: binding.name
+            for node, binding in self.scope.bindings.items()
+            if node in self.same
+        }
         nodes = [
-            self._node(node, id, found.get(node, NOWHERE), names) for node, id in self.ids.items()
+            self._node(node, id, found.get(node, NOWHERE), names.get(node))
+            for node, id in self.ids.items()
         ]
         explanation = ShownExplanation(
             self.record,
@@ -136,14 +142,6 @@ class _Explaining:
         explanation.gradients = self._gradients()
         return explanation
 
-    def _names(self) -> dict[Expr, str]:
-        """Return the names that statements have bound nodes to."""
-        return {
-            self.same[node]: binding.name
-            for node, binding in self.scope.bindings.items()
-            if node in self.same
-        }
-
     def _places(self, text: ProgramText) -> dict[Expr, Place]:
         """Return where nodes stand in the text; a derivative stands where it is written."""
         found = places(self.scope, self.order, text)
@@ -152,13 +150,13 @@ class _Explaining:
                 found[self.same[node]] = found[node]._replace(root=self.same[node])
         return found
 
-    def _node(self, node: Expr, id: int, place: Place, names: Mapping[Expr, str]) -> ExplainedNode:
+    def _node(self, node: Expr, id: int, place: Place, name: str | None) -> ExplainedNode:
         op = node.op
         adjoint = self.sweep.adjoints.get(node)
         if node in self.wrt.values() and self.record.grad is not None and adjoint is not None:
             adjoint = next(self.record.grad[name] for name, x in self.wrt.items() if x is node)
         explained = ExplainedNode(
-            id, self._operation(node), "" if op is None else op.doc, names.get(node), place.text, place.span, place.spelling,
+            id, self._operation(node), "" if op is None else op.doc, name, place.text, place.span, place.spelling,
             tuple(self.ids[self.same[o]] for o in node.given_operands), node.shape, node.kind, self.values[node], adjoint,
             function=place.function if place.root is node else None, call=place.call, statement=place.statement, static=node.static,
         )  # fmt: skip
@@ -273,7 +271,8 @@ def _saved_as(node: Expr, place: int) -> str:
 
     Of a tensor and a number, the number is "other", wherever it stands.
     """
-    op, operand = node.op, node.operands[place]
+    op = node.op
+    operand = node.operands[place]
     assert op is not None
     names = op.operands * len(node.operands) if op.variadic else op.operands
     if place and op.algebra == "power":

@@ -23,7 +23,15 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.graph.sweep import contributions, grad_nodes, scale, scale_guarded, sweep, varied_nodes
+from gradcli.graph.sweep import (
+    contributions,
+    grad_nodes,
+    pull_back,
+    scale,
+    scale_guarded,
+    sweep,
+    varied_nodes,
+)
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.run import ProgramText, move_span
@@ -120,14 +128,7 @@ def passed_back(
     node: Expr, cotangent: Any, record: Recorded, values: Mapping[Expr, Any]
 ) -> Iterator[Passed]:
     """Return what a node makes of a cotangent for each operand that is needed."""
-    wanted = tuple([operand in record.needed for operand in node.operands])
-    if True not in wanted:
-        return
-    own = [
-        values[node],
-        *[None if operand is None else values[operand] for operand in node.operands],
-    ]
-    parts = contributions(node, wanted, cotangent, own, record.times)
+    parts = pull_back(node, record.needed, cotangent, values.__getitem__, record.times)
     for place, (operand, whole) in enumerate(zip(node.operands, parts, strict=False)):
         if operand is not None and whole is not None:
             fits = isinstance(whole, tuple) or whole.shape == operand.shape
@@ -497,7 +498,8 @@ def edge_formulas(node: Expr, place: int, limits: Limits) -> _Made:
 
     Its leaves stand for the operands, and "adjoint" for the adjoint of the node.
     """
-    graph, op = Graph(limits), node.op
+    graph = Graph(limits)
+    op = node.op
     assert op is not None
     if op.outputs != 1 or any(o.op is not None and o.op.outputs != 1 for o in node.given_operands):
         return None, None, []  # several results at once have no text

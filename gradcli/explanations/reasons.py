@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.verdicts import VariableCheck
 from gradcli.errors import GradcliError
 from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
-from gradcli.report.lines import entry_text, short
-from gradcli.report.verdicts import VariableCheck
-from gradcli.texts import ends_of
+from gradcli.report.lines import short
+from gradcli.texts import ends_of, entry_text
 
 # -- What stories of an entry are made of: the nodes that its number came through, and what flowed
 # at the entries that matter.
@@ -81,7 +81,8 @@ class Entries:
         It is the node's name or text. Inside of a built-in function, it says that the node is
         there.
         """
-        node, op = self.node(id), self.op(id)
+        node = self.node(id)
+        op = self.op(id)
         if op is not None and op.kind == "piecewise" and op.transparent:
             return self.name_in_words(node.operands[0])
         if node.text is None and node.name is None and node.inside is not None:
@@ -135,14 +136,16 @@ class Entries:
 
         These are all of them where that is not known.
         """
-        reached, value = self.result_entries(each, mask), self.node(each.node).value
+        reached = self.result_entries(each, mask)
+        value = self.node(each.node).value
         if reached is None or not reached.any():
             return np.ones(() if isinstance(value, tuple) else np.shape(value), bool)
         return reached
 
     def result_entries(self, each: Contribution, mask: Mask) -> Mask | None:
         """Return these entries; None if values choose them, or within a built-in function."""
-        node, operands = self.node(each.node), numbers_of(self, each.node, 1_000_000)
+        node = self.node(each.node)
+        operands = numbers_of(self, each.node, 1_000_000)
         op = registry()[node.op]
         with suppress(*_FAILURES), np.errstate(all="ignore"):
             if op.elementwise:
@@ -192,7 +195,8 @@ def numbers_of(entries: Entries, id: int, most: int = _MOST) -> list[np.ndarray]
 
     Return None where there are too many entries, or not all operands are known.
     """
-    op, operands = entries.op(id), entries.operands(id)
+    op = entries.op(id)
+    operands = entries.operands(id)
     if op is None or op.outputs > 1 or any(isinstance(each.value, tuple) for each in operands):
         return None
     found = [np.asarray(each.value) for each in operands]
@@ -209,7 +213,9 @@ def _exact(entries: Entries, id: int, place: tuple[int, ...]) -> Any:
     from gradcli.reference.contexts import context
     from gradcli.reference.tape import exact_array
 
-    node, op, operands = entries.node(id), entries.op(id), numbers_of(entries, id)
+    node = entries.node(id)
+    op = entries.op(id)
+    operands = numbers_of(entries, id)
     if op is None or operands is None or not all(np.isfinite(each).all() for each in operands):
         return None
     m = context()
@@ -298,14 +304,16 @@ def _lowest(entries: Entries, id: int, test: Any) -> int:
 
 
 def _origin_in_words(entries: Entries, id: int, test: Any) -> str:
-    node, op = entries.node(id), entries.op(id)
+    node = entries.node(id)
+    op = entries.op(id)
     parts = as_tuple(node.value)
     array = next(np.asarray(part) for part in parts if test(part).any())
     place = tuple(np.argwhere(test(array))[0].tolist())
     number = number_in_words(array[place]) + (f" at index {list(place)}" if place else "")
     if op is None:
         return f"{entries.name_in_words(id)}, which was given, is {number}"
-    found, reason = f"{entries.name_in_words(id)} is {number}", ""
+    found = f"{entries.name_in_words(id)} is {number}"
+    reason = ""
     with suppress(*_FAILURES):
         of = [np.asarray(each.value, float) for each in entries.operands(id)]
         if op.elementwise:  # the numbers at this entry
@@ -343,7 +351,8 @@ def stops(entries: Entries, id: int, passing: set[int]) -> Iterator[Reason]:
     """Yield the users of a node that pass nothing back to it, whatever arrives at them."""
     owners = set(map(entries.owner, passing))
     for user in map(entries.node, entries.users.get(id, [])):
-        op, owner = registry()[user.op], entries.owner(user.id)
+        op = registry()[user.op]
+        owner = entries.owner(user.id)
         if owner in owners:
             continue
         natural = user.kind != "float"
@@ -368,7 +377,9 @@ class Edge:
     """
 
     def __init__(self, entries: Entries, part: Contribution, entry: Mask) -> None:
-        self.entries, self.part, self.entry = entries, part, entry
+        self.entries = entries
+        self.part = part
+        self.entry = entry
         self.node = entries.node(part.node)
         self.op = registry()[self.node.op]
         self.operands, self.owner = entries.operands(part.node), entries.owner(part.node)
@@ -398,7 +409,8 @@ class Edge:
 
     def reason(self) -> Reason:
         """Why nothing is passed back of an adjoint that is not zero."""
-        op, words = self.op, self._choice()
+        op = self.op
+        words = self._choice()
         moves = not op.elementwise and (op.indices or (op.linear and op.adds != "products"))
         if not words and moves and not np.any(self.entries.result_entries(self.part, self.entry)):
             words = f"{self.entries.name_in_words(self.owner)} takes other entries of {self.by}"
@@ -407,7 +419,10 @@ class Edge:
         return Reason(self.node.id, self.operand.id, words or self._zero(), natural)
 
     def _zero(self) -> str:
-        op, part, user, by = self.op, self.part, self.user, self.by
+        op = self.op
+        part = self.part
+        user = self.user
+        by = self.by
         if part.local is not None and self.number(part.local):
             return f"what {user} passes back is below the smallest float"
         if self.factor is not None and op.algebra in ("product", "chain"):
@@ -429,7 +444,10 @@ class Edge:
 
         factor  what it multiplies by; 1 if nothing is to be said of it
         """
-        op, part, user, by = self.op, self.part, self.user, self.by
+        op = self.op
+        part = self.part
+        user = self.user
+        by = self.by
         numbers = self.node.value, self.operand.value
         if self.operand.inside == self.owner or tuple in map(type, numbers):
             return
@@ -470,7 +488,8 @@ class Edge:
             passes = mine == self.number(self.node.value) != 0
             return f"{user} passes {self.at} on" if passes else None
         theirs = self.number(self.factor.value)
-        other, number = self.other, number_in_words(theirs)
+        other = self.other
+        number = number_in_words(theirs)
         named = other if other == number else f"{other} = {number}"
         if mine == theirs:
             return (
@@ -544,13 +563,15 @@ class Edge:
 
     def _limit(self, slope: float) -> str | None:
         """Say that the operation has come to a limit, and so hardly moves with the entry any more."""
-        op, operands = self.op, numbers_of(self.entries, self.node.id)
+        op = self.op
+        operands = numbers_of(self.entries, self.node.id)
         if operands is None or op.linear or op.kind == "flat":
             return None
         if op.algebra in _POWERS or abs(slope) > _FLAT:
             return None
         asked = self.mask if op.elementwise else np.asarray(self.node.adjoint) != 0
-        here, limits = np.asarray(self.node.value, float)[asked], []
+        here = np.asarray(self.node.value, float)[asked]
+        limits = []
         for far in (_FAR_OUT, -_FAR_OUT):
             moved = [*operands]
             with suppress(*_FAILURES, np.linalg.LinAlgError), np.errstate(all="ignore"):

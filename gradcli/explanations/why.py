@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +65,8 @@ def _with_repair(
     kind: str = "nonfinite", begin: str = "a finite number there: ",
 ) -> Why:  # fmt: skip
     """Return a story with an expression that has a better number, if the cross-check knows one."""
-    check, repair = entries.explanation.record.check, None
+    check = entries.explanation.record.check
+    repair = None
     if check is not None and check.repairs:
         rewrite, (first, *_) = check.rewrite, check.repairs
         repair = first.partition(" as ")[2] if rewrite is None else rewrite.text
@@ -93,7 +94,8 @@ def _way_back(
         adjoint = entries.node(found[0].node).adjoint
         if isinstance(adjoint, tuple) or not is_bad(np.asarray(adjoint)[found[1]]).any():
             return found
-        id, mask = found[0].node, found[1]
+        id = found[0].node
+        mask = found[1]
 
 
 def _at_entries(part: Contribution, mask: Mask) -> Any:
@@ -157,8 +159,10 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
 def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
     """Yield sums, forward and backward: the bits lost, the node, and a text in words."""
     for node in entries.explanation.nodes:
-        operands, algebra = entries.operands(node.id), entries.algebra(node.id)
-        name, terms = entries.name_in_words(node.id), [each.value for each in operands]
+        operands = entries.operands(node.id)
+        algebra = entries.algebra(node.id)
+        name = entries.name_in_words(node.id)
+        terms = [each.value for each in operands]
         if node.kind == "float" and algebra in ("sum", "difference"):
             named = " and ".join(map(entries.value_in_words, operands))
             words = f"{name} subtracts what is nearly equal, {named}"
@@ -205,15 +209,14 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
         ways[steps] = ways.get(steps, 0.0) + _share(path, entries)
     shares = [f"{number_in_words(share)} by {steps}" for steps, share in [*ways.items()][:_FACTORS]]
     edges = list(_edges(entries, paths[0]))
-    factors = sorted(edges, key=lambda edge: -abs(math.log(abs(edge.factor))))
+    factors = sorted(edges, key=lambda pair: -abs(math.log(abs(pair[1]))))
     if kind == "plain":
         alone = len(ways) == 1 and not gradient.left_out
         shares[0] = f"{begin}: {f'all of it by {steps}' if alone else shares[0]}"
     else:
-        is_telling = [edge for edge in factors if abs(edge.factor) != 1] or factors
+        telling = [pair for pair in factors if abs(pair[1]) != 1] or factors
         told = ", ".join(
-            f"{number_in_words(edge.factor)} at {entries.name_in_words(edge.part.node)}"
-            for edge in is_telling[:_FACTORS]
+            f"{number_in_words(factor)} at {edge.user}" for edge, factor in telling[:_FACTORS]
         )
         size_word = "largest" if kind == "large" else "smallest"
         said = f"the {size_word} factors on its way are {told}"
@@ -222,14 +225,14 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
         shares.insert(0, f"{begin}: {said}" if told else begin)
     more = max(0, len(ways) - _FACTORS) + gradient.left_out
     shares += [f"and {more:,} smaller paths"] if more else []
-    for edge in edges:
-        factor = edge.factor if edge in factors[:_FACTORS] else 1.0
-        shares += Edge(entries, edge.part, edge.entry).facts(factor)
+    for edge, factor in edges:
+        shares += edge.facts(factor if (edge, factor) in factors[:_FACTORS] else 1.0)
     passing = {part.node for part in entries.arrived.get(entries.id, [])}
     shares += [
         f"also, {each.words}" for each in stops(entries, entries.id, passing) if not each.natural
     ]
-    first = (factors[0].part.node, factors[0].part.operand) if factors else (entries.id, None)
+    part = factors[0][0].part if factors else None
+    first = (entries.id, None) if part is None else (part.node, part.operand)
     return entries.story(kind, list(dict.fromkeys(shares)), *first)
 
 
@@ -238,16 +241,8 @@ def _share(path: Path, entries: Entries) -> float:
     return float(np.broadcast_to(path.contribution, entries.mask.shape)[entries.index])
 
 
-class _Edge(NamedTuple):
-    """An edge of a path: the entries of its operand that are meant, and what it multiplies by."""
-
-    part: Contribution
-    entry: Mask
-    factor: float
-
-
-def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
-    """Yield the edges of a path that something flows through.
+def _edges(entries: Entries, path: Path) -> Iterator[tuple[Edge, float]]:
+    """Yield the edges of a path that something flows through, and what each multiplies by.
 
     For arrays, a factor is the ratio of mean magnitudes. For an operand that stands in several
     places, it is the sum of their factors.
@@ -257,7 +252,8 @@ def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
         parts = [part for part in entries.arrived.get(operand, []) if part.node == user]
         if not parts:
             continue
-        above, factor = entries.above(parts[0], mask), 0.0
+        above = entries.above(parts[0], mask)
+        factor = 0.0
         before = _mean(entries.node(user).adjoint, above)
         for part in parts:
             local = None if part.local is None else entries.number(part.local, above)
@@ -266,7 +262,7 @@ def _edges(entries: Entries, path: Path) -> Iterator[_Edge]:
             else:
                 factor += _mean(part.passed, mask) / before if before else math.nan
         if factor and math.isfinite(factor):
-            yield _Edge(parts[-1], mask, factor)
+            yield Edge(entries, parts[-1], mask), factor
         mask = above
 
 
@@ -311,7 +307,8 @@ def zero_gradient(entries: Entries) -> Why:
         unread = [reason for reason in reasons if reason.unread]
         words = " and ".join(reason.words for reason in unread)
         reasons = [first._replace(words=f"it is never read: {words}"), *reasons[len(unread) :]]
-    words, node = reasons[0].words, entries.node(first.operand or entries.id)
+    words = reasons[0].words
+    node = entries.node(first.operand or entries.id)
     more = [f"also, {reason.words}" for reason in reasons[1:_TOLD]]
     if len(reasons) > _TOLD:
         more.append(f"and {len(reasons) - _TOLD} more ways are zero")
@@ -328,34 +325,44 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[Reason]:
     pending: list[tuple[int, Mask]] = [(id, mask)]
     seen: set[int] = set()
     for here, entry in pending:  # grows inside the loop
-        if here in seen:
-            continue
-        seen.add(here)
-        parts = entries.arrived.get(here, [])
-        reasons = list(_dead_ends(entries, here, entry))
-        passed = [_at_entries(part, entry) for part in parts if not isinstance(part.passed, tuple)]
-        if not all(np.isfinite(part).all() for part in passed):
-            reasons = [Reason(here, None, _ZERO_TIMES_INFINITY)]
-        elif any(np.any(part != 0) for part in passed):
-            terms = " and ".join(
-                f"{number_in_words(part.ravel()[0])} from {entries.name_in_words(each.node)}"
-                for each, part in zip(parts, passed, strict=False)
-            )
-            reasons = [Reason(here, None, f"the contributions {terms} cancel")]
-        else:
-            above = {part.node: entries.above(part, entry) for part in parts}
-            for user in entries.users.get(here, []):
-                adjoint = entries.node(user).adjoint
-                if adjoint is not None:
-                    mask = above.get(user, np.ones(np.shape(adjoint), bool))
-                    pending += [] if _is_alive(adjoint, mask) else [(user, mask)]
-        for reason in reasons:
-            found.setdefault(reason.words, reason)
+        if here not in seen:
+            seen.add(here)
+            reasons, further = _reasons_at(entries, here, entry)
+            pending += further
+            for reason in reasons:
+                found.setdefault(reason.words, reason)
     return list(found.values()) or [Reason(id, None, f"the seed is 0 where {entries.name} counts")]
 
 
+def _reasons_at(
+    entries: Entries, id: int, entry: Mask
+) -> tuple[list[Reason], list[tuple[int, Mask]]]:
+    """Return what makes the adjoint of a node zero, and the users whose adjoints are zero, too."""
+    parts = entries.arrived.get(id, [])
+    passed = [_at_entries(part, entry) for part in parts if not isinstance(part.passed, tuple)]
+    if not all(np.isfinite(part).all() for part in passed):
+        return [Reason(id, None, _ZERO_TIMES_INFINITY)], []
+    if any(np.any(part != 0) for part in passed):
+        terms = " and ".join(
+            f"{number_in_words(part.ravel()[0])} from {entries.name_in_words(each.node)}"
+            for each, part in zip(parts, passed, strict=False)
+        )
+        return [Reason(id, None, f"the contributions {terms} cancel")], []
+    above = {part.node: entries.above(part, entry) for part in parts}
+    further = []
+    for user in entries.users.get(id, []):
+        adjoint = entries.node(user).adjoint
+        mask = above.get(user, np.ones(np.shape(adjoint), bool))
+        if not _is_alive(adjoint, mask):
+            further.append((user, mask))
+    return [*_dead_ends(entries, id, entry)], further
+
+
 def _is_alive(adjoint: Any, mask: Mask) -> bool:
-    return isinstance(adjoint, tuple) or bool(np.any(np.asarray(adjoint)[mask] != 0))
+    """Return whether an adjoint has an entry that is not zero, or none that could be."""
+    if adjoint is None or isinstance(adjoint, tuple):
+        return True
+    return bool(np.any(np.asarray(adjoint)[mask] != 0))
 
 
 def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:

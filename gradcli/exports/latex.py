@@ -12,8 +12,7 @@ from typing import Any
 from gradcli.exports.subject import Subject, describe, plain
 from gradcli.formulas.printing import Latex
 from gradcli.formulas.textbook import simplify
-from gradcli.graph.interpret import interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, interpret, reachable
 from gradcli.notation import name
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece

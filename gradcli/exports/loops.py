@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -130,10 +130,13 @@ class Loops:
     comment  what it computes, in words
     """
 
-    def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject) -> None:
+    def __init__(self, syntax: Syntax, library: Iterable[str], file: str, subject: Subject) -> None:
+        """Begin the text of a subject, by functions of the language (``file``) and a library."""
+        functions = {name: name for name in library} | builtins(file)
         subject = loopable(subject, syntax.name, functions)
         reserved = {*syntax.reserved, *functions, *functions.values(), subject.function}
-        self.syntax, self.functions = syntax, functions
+        self.syntax = syntax
+        self.functions = functions
         self.names = Names(reserved)
         self.parameters = dict(sorted(subject.parameters.items()))
         self.own = {name: self.names.of(name) for name in self.parameters}
@@ -268,7 +271,9 @@ class Loops:
         """Return the sum of a node's entries, as an expression."""
         if not node.shape:
             return self.value(node)[0]
-        name, total, index = self.array_of(node), self.names.new("total"), self.names.new("k")
+        name = self.array_of(node)
+        total = self.names.new("total")
+        index = self.names.new("k")
         self._add(self.syntax.variable.format(total, self.syntax.number(0.0)))
         self._loop(index, math.prod(node.shape), f"{total} = {total} + {name}[{index}];")
         return total
@@ -326,12 +331,14 @@ class Loops:
         """
         op = node.op
         assert op is not None
-        sources, targets = sources_of_entries(node, op), None
+        sources = sources_of_entries(node, op)
+        targets = None
         zeros = np.arange(math.prod(node.shape))
         # An operand, places in the result, and the operand's entries for them.
         copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []
         if sources is not None:
-            begin, zeros = 1, np.flatnonzero(sources[0] == 0)
+            begin = 1
+            zeros = np.flatnonzero(sources[0] == 0)
             for operand, size in zip(node.given_operands, sources[1], strict=True):
                 own = np.flatnonzero((sources[0] >= begin) & (sources[0] < begin + size))
                 copies.append((operand, own, sources[0].ravel()[own] - begin))
@@ -391,14 +398,16 @@ class Loops:
         steps = np.unique(np.diff(places))
         if steps.size > 1:
             return f"{self._table(self.names.new('places'), places)}[{index}]"
-        first, step = int(places[0]), int(steps[0]) if steps.size else 0
+        first = int(places[0])
+        step = int(steps[0]) if steps.size else 0
         spread = index if step == 1 else f"{step}*{index}"
         return str(first) if not step else f"{first} + {spread}" if first else spread
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:
         """Write an array of all entries of a node in its shape."""
         view = self.reader.views[node]
-        item, text = view.item, self.text[view.item][0]
+        item = view.item
+        text = self.text[view.item][0]
         if not node.shape:
             self._add(self.syntax.constant.format(name, text))
             return
@@ -438,7 +447,9 @@ class Loops:
         (operand,) = item.operands
         start = self._words(fold.start.replace("__builtin_inf()", "((real)__builtin_inf())"))
         start = self.syntax.number(float(start)) if start.lstrip("-").isdigit() else start
-        axes, over, total = item.axes, item.over, name
+        axes = item.axes
+        over = item.over
+        total = name
         if axes:
             self._declare(name, item.size)
             self._open(axes)
@@ -560,8 +571,7 @@ class CFile:
         return "\n\n\n".join([heading, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        known = {**{name: name for name in functions_in_c()}, **builtins("c.c.txt")}
-        loops = Loops(_C, known, subject)
+        loops = Loops(_C, functions_in_c(), "c.c.txt", subject)
         subject, own = loops.subject, loops.own
         gradients = {
             name: loops.names.of(own[name], prefix="grad_") for name in sorted(subject.gradients)
@@ -679,8 +689,7 @@ class JavaScriptModule:
         return "\n\n\n".join([*made, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        known = {**{name: name for name in _library()}, **builtins("javascript.js.txt")}
-        loops = Loops(_JAVASCRIPT, known, subject)
+        loops = Loops(_JAVASCRIPT, _library(), "javascript.js.txt", subject)
         subject, own = loops.subject, loops.own
         loops.write()
         value = self._argument_text(loops, subject.value)

@@ -1,4 +1,4 @@
-"""Python text of a value and its gradients for a library of arrays.
+"""Python text of a value and its gradients for a library of arrays, or for sympy.
 
 It is a module with one function for each query.
 """
@@ -17,10 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.errors import one_of
+from gradcli.errors import UnsupportedInTargetError, one_of
 from gradcli.exports.subject import Names, Subject, describe, writable
-from gradcli.graph.interpret import Transcription, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Transcription, interpret, reachable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
@@ -50,8 +49,11 @@ class Statements(Transcription[Any]):
         labels: Mapping[Expr, str],
         leaves: Mapping[Expr, str],
     ) -> None:
-        self.target, self.precision = target, precision
-        self.names, self.labels, self.leaves = names, labels, leaves
+        self.target = target
+        self.precision = precision
+        self.names = names
+        self.labels = labels
+        self.leaves = leaves
         self.order = reachable(roots)
         self.uses = Counter(operand for node in self.order for operand in node.given_operands)
         self.uses.update(roots)
@@ -165,7 +167,8 @@ def wrap(line: str, width: int = 116) -> list[str]:
     begin = opening.end() if opening else len(line)
     while len(line) > width and (place := line.rfind(", ", begin, width) + 1):
         found.append(line[:place])
-        line, begin = indent + line[place + 1 :], len(indent)
+        line = indent + line[place + 1 :]
+        begin = len(indent)
     return [*found, line]
 
 
@@ -485,6 +488,47 @@ JAX = ArrayTarget(
 # imported when it is asked for.
 
 
+class SympyModule(PythonModule):
+    """Modules of Python with functions of symbols or numbers, which build sympy's expressions."""
+
+    name = "sympy"
+    notes = ("", "Names may be symbols (sympy.symbols with real=True) or numbers.")
+
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """Return the text of a module.
+
+        Raises UnsupportedInTargetError.
+        """
+        return "import sympy\n\n\n" + "\n\n\n".join(map(self.function, subjects)) + "\n"
+
+    def function(self, subject: Subject) -> str:
+        if any(node.shape for node in reachable(subject.roots)) or subject.precision != "float64":
+            raise UnsupportedInTargetError(
+                "sympy has no arrays of numbers", help="export numbers, or export to numpy"
+            )
+        return super().function(subject)
+
+    @property
+    def reserved_names(self) -> set[str]:
+        return super().reserved_names | {"sympy"}
+
+    def text_of_call(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
+        from gradcli.reference.symbolic.derivative import written_for_sympy
+
+        return written_for_sympy(op, len(operands), static)
+
+    def number(self, value: float) -> str:
+        if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
+        return number_text(value, "sympy.nan", "sympy.oo")
+
+    def taken(self, name: str, leaf: Expr, precision: str) -> str:
+        return f"sympy.sympify({name})"
+
+    def result(self, node: Expr, text: str, precision: str) -> str:
+        return f"sympy.sympify({text})"
+
+
 TARGETS = words("latex numpy torch jax c javascript sympy")
 ALIASES = {"js": "javascript"}
 SUFFIXES = {
@@ -493,8 +537,11 @@ SUFFIXES = {
     ".js": ("javascript",),
     ".tex": ("latex",),
 }
-_MADE = {"c": ("loops", "CFile"), "javascript": ("loops", "JavaScriptModule")}
-_MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
+_MADE = {
+    "c": ("loops", "CFile"),
+    "javascript": ("loops", "JavaScriptModule"),
+    "latex": ("latex", "LatexFile"),
+}
 
 
 class Target(Protocol):
@@ -527,4 +574,6 @@ def target_of(word: str) -> Target:
         module, kind = _MADE[name]
         found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()
         return found
+    if name == "sympy":
+        return SympyModule()
     return {"numpy": NUMPY, "torch": TORCH, "jax": JAX}[name]

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.graph.interpret import Domain, Rebuilding, interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Domain, Expr, Graph, Rebuilding, interpret, reachable
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
@@ -76,7 +75,9 @@ class _Plain(Rebuilding):
     Left out are names and cuts of gradients. Derivatives become their expansions.
     """
 
-    alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
+    alias = Domain.alias
+    detach = Domain.detach
+    derivative = Domain.derivative
 
     def operation(self, node: Expr, op: Op, operands: list[Expr]) -> Expr:
         if op.transparent and len(operands) == 1:

@@ -148,7 +148,9 @@ class _Table:
         self.separator: str | None = None
         self.most = min(self.limits.entries, self.limits.memory // ITEM)
         self.columns: list[int] = []
-        self.values, self.count, self.whole = array("d"), 0, True
+        self.values = array("d")
+        self.count = 0
+        self.whole = True
 
     def read(self) -> np.ndarray:
         """Return the numbers of the columns; one column alone is a vector.
@@ -260,7 +262,9 @@ class _Table:
 
     def _columns(self, heading: list[str] | None, width: int) -> list[int]:
         """Return the columns that are asked for, numbered from 0."""
-        name, key, names = self.name, self.key, heading or []
+        name = self.name
+        key = self.key
+        names = heading or []
         if key is None:
             return list(range(width))
         if names.count(key) > 1:

@@ -18,10 +18,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from gradcli.check.verdicts import Verdict
 from gradcli.errors import GradcliError, UsageError, did_you_mean, one_of
 from gradcli.files.npy import is_handed_over, open_data, unreadable
 from gradcli.options import CHECKING, FAIL_ON, VALUES, Options, option_value
-from gradcli.report.verdicts import Verdict
 from gradcli.storage import absolute, here, path_text
 
 NOTHING = "none"  # stands for no verdict at all

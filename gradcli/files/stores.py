@@ -54,7 +54,8 @@ class Store:
             return self._read(region)
 
     def _hold(self, array: Any, name: str) -> None:
-        self.array, self.name = array, name
+        self.array = array
+        self.name = name
         self.shape, self.dtype = tuple(array.shape), _real(array.dtype, name)
 
     def _read(self, region: Region) -> np.ndarray:
@@ -235,7 +236,8 @@ class _Parquet(Store):
             (key,) = columns
         if key is None or key not in columns:
             raise npy.has_no_key(name, key, columns)
-        self.key, self.name = key, name
+        self.key = key
+        self.name = name
         kind = self.file.schema_arrow.field(key).type
         with suppress(NotImplementedError, TypeError):
             self.dtype = np.dtype(kind.to_pandas_dtype())
@@ -335,7 +337,8 @@ class Sink:
 
     def _open(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> Any:
         if self.suffix == ".zarr":
-            zarr, place = library("zarr", ".zarr"), str(self.folder / "data.zarr")
+            zarr = library("zarr", ".zarr")
+            place = str(self.folder / "data.zarr")
             return zarr.create_array(
                 place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks)
             )
@@ -384,7 +387,8 @@ def _to_hdf5(array: np.ndarray, path: Path, name: str) -> None:
 
 
 def _to_parquet(array: np.ndarray, path: Path, name: str) -> None:
-    arrow, parquet = library("pyarrow", ".parquet"), library("pyarrow.parquet", ".parquet")
+    arrow = library("pyarrow", ".parquet")
+    parquet = library("pyarrow.parquet", ".parquet")
     schema = arrow.schema([(name, arrow.from_numpy_dtype(array.dtype))])
     with parquet.ParquetWriter(path, schema) as writer:
         for rows in _rows(array):

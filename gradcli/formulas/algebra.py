@@ -38,8 +38,7 @@ from gradcli.formulas.powers import (
     product,
     scale,
 )
-from gradcli.graph.interpret import Transcription
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, Transcription
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.constants import EULER_GAMMA, PI, Constant, E
 from gradcli.ops.elementwise import exponential

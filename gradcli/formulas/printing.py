@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Transcription, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Transcription, interpret, reachable
 from gradcli.inert import latex_text
 from gradcli.notation import array, name, number
 from gradcli.ops.constants import Constant

@@ -33,8 +33,7 @@ from gradcli.formulas.products import (
     with_absolutes,
     with_ratios,
 )
-from gradcli.graph.interpret import interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, interpret, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, transpose
 from gradcli.ops.constants import E
 from gradcli.ops.elementwise import arithmetic, exponential
@@ -488,7 +487,7 @@ def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
     ``expr`` is not: the derivative of log(x) is 1/x for negative x, too. The result's printed form
     (`printing.formula`, `latex.latex`) reads back to the same graph. Nothing is raised: an
     expression that cannot be simplified is returned unchanged. Callers that print the result
-    compare it with the engine's gradient first, as `query/general_formulas.py` does.
+    compare it with the engine's gradient first, as `formulas/derivatives.py` does.
     """
     return Textbook(expr.graph, effort)(expr)
 

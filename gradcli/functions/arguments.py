@@ -157,7 +157,8 @@ def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along
         shape = along[name].shape
         found[name] = np.zeros(shape)
         for other, block in _by_argument(arguments, wrt, row).items():
-            part, wanted = _numbers(f"{name},{other}", block), (*shape, *along[other].shape)
+            part = _numbers(f"{name},{other}", block)
+            wanted = (*shape, *along[other].shape)
             if part.shape != wanted:
                 raise ArgumentError(
                     f"the second derivative by '{name}' and '{other}' has the shape "
@@ -171,10 +172,8 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
     if isinstance(result, Mapping) and not (
         len(wrt) == 1 and isinstance(arguments[wrt[0]], Mapping) and wrt[0] not in result
     ):
-        missing, further = (
-            [name for name in wrt if name not in result],
-            [name for name in result if name not in wrt],
-        )
+        missing = [name for name in wrt if name not in result]
+        further = [name for name in result if name not in wrt]
         if missing or further:
             told = f"lacks '{missing[0]}'" if missing else f"has {further[0]!r}, which it is not by"
             raise ArgumentError(f"the gradient {told}; it must have {', '.join(wrt)}")
@@ -198,9 +197,10 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
 
 
 def _numbers(leaf: str, said: Any) -> np.ndarray:
+    what = f"the gradient of '{leaf}'"
     if said is None:
-        raise ArgumentError(f"the gradient of '{leaf}' is None")
-    return real(unmask(said, f"the gradient of '{leaf}'"), f"the gradient of '{leaf}' must be")
+        raise ArgumentError(f"{what} is None")
+    return real(unmask(said, what), f"{what} must be")
 
 
 def real(given: Any, demand: str) -> np.ndarray:
@@ -301,7 +301,8 @@ def product(
     product does. One that takes no more than the arguments gives the Jacobian, or for a result that
     is one number the gradient.
     """
-    arguments, called = list(given.values()), by_names(gradient, list(given))
+    arguments = list(given.values())
+    called = by_names(gradient, list(given))
     if _takes_another(gradient, list(given)):
         own = tuple([seed.copy() for seed in seeds])
         return called(*arguments, own[0] if len(own) == 1 else own)
@@ -368,9 +369,6 @@ _TRAINING = {  # what training mode does, by parts of the names of modules
     ("BatchNorm",): "takes the statistics of the batch, and keeps none",
 }
 
-# Where a module keeps a tensor: one of its dictionaries or lists, and the key or index there.
-Slot = tuple[Any, Any]
-
 
 def is_module(thing: Any) -> bool:
     """Return whether something is a module of PyTorch's, which is not imported for that."""
@@ -401,10 +399,12 @@ class Parameters:
             raise ArgumentError(
                 f"parameters are those of a torch.nn.Module, not of {type(module).__name__}"
             )
-        self.module, self.dtype = module, dtype
+        self.module = module
+        self.dtype = dtype
         tensors = [*module.parameters(), *module.buffers()]
-        # A tensor that modules share has several slots.
-        slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}
+        # Where a tensor is kept: a dictionary or list, and the key or index there. One that modules
+        # share has several slots.
+        slots: dict[int, list[tuple[Any, Any]]] = {id(tensor): [] for tensor in tensors}
         for owner in module.modules():
             for table in (
                 vars(owner),
@@ -433,7 +433,8 @@ class Parameters:
 
     def taken_by(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that takes these parameters after its own arguments."""
-        torch, count = import_module("torch"), len(self.values)
+        torch = import_module("torch")
+        count = len(self.values)
 
         def call(*values: Any) -> Any:
             own = values[: len(values) - count]

@@ -1,6 +1,7 @@
 """Questions about a function, from the words of a command line or of settings.
 
-They say its arguments, which of them it is differentiated by, and how it is judged.
+They say its arguments, which of them it is differentiated by, and how it is judged. A function of
+the settings is a case of its own.
 """
 
 from __future__ import annotations
@@ -9,16 +10,26 @@ import ast
 import importlib
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, UnknownNameError, UsageError, did_you_mean, one_of
+from gradcli.check.verdicts import Check, Verdict
+from gradcli.errors import (
+    EvaluationError,
+    GradcliError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+    one_of,
+)
+from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import call_guarded, words_of_error
 from gradcli.functions.checking import Question, names_to_differentiate
@@ -28,10 +39,10 @@ from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.options import Options, names_of
+from gradcli.query.cases import outcome_of
 from gradcli.query.programs import Programs
-from gradcli.report.outcomes import given_of
+from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import path_text
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,
@@ -122,7 +133,8 @@ def set_place(record: Record, definition: tuple[str, int] | None) -> None:
     """Set the place of a record to that of its function."""
     file, line = definition or ("", 1)
     if os.path.isfile(file):
-        record.file, record.line = path_text(Path(file)), line
+        record.file = path_text(Path(file))
+        record.line = line
 
 
 def smallest_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -149,7 +161,8 @@ def arguments_of(
             "--function needs its arguments",
             help="--at x='randn(5)' --at y=2, by the names of its parameters",
         )
-    load, calculator = programs.loader(folder), programs.fresh(state)
+    load = programs.loader(folder)
+    calculator = programs.fresh(state)
 
     def value_of(name: str, text: str) -> Any:
         parts = _parts_of(name, text)
@@ -215,7 +228,6 @@ GRADIENT = "gradient"
 _KINDS = {"gradient": GRADIENT, "jvp_of": JVP, "adjoint": ADJOINT}  # by the option that gives each
 _EQUATIONS = {"implicit": RESIDUAL, "fixed_point": FIXED_POINT}
 OPTIONS = (*_KINDS, *_EQUATIONS)
-_WORDS = {GRADIENT: "gradient", JVP: "JVP", ADJOINT: "adjoint"}
 
 
 class Asked(NamedTuple):
@@ -231,7 +243,7 @@ class Asked(NamedTuple):
 
     def title(self, by: str | None, order: int, name: Callable[[Any], str]) -> str:
         """Whose derivative it is, in words."""
-        what = "Hessian" if order == 2 else _WORDS[self.kind]
+        what = "Hessian" if order == 2 else "JVP" if self.kind == JVP else self.kind
         return f"{by}'s own {what}" if by is not None else f"the {what} {name(self.claim)}"
 
 
@@ -297,13 +309,11 @@ class AskedFunction:
         )
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
-        self.said, self.at, self.options, self.programs, self.folder = (
-            said,
-            at,
-            options,
-            programs,
-            folder,
-        )
+        self.said = said
+        self.at = at
+        self.options = options
+        self.programs = programs
+        self.folder = folder
         arguments = self.draw(0)
         wrt = names_to_differentiate(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = (
@@ -340,3 +350,63 @@ class AskedFunction:
         )
         record.points = points
         return arguments if record.check.verdict is Verdict.MISMATCH else None
+
+
+# -- A function of the settings, decided about in this process: as a test.
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCase:
+    """A function and where the settings list it."""
+
+    setting: FunctionSetting
+    settings: Path
+    options: Options
+    line = 1  # of the settings
+
+    @property
+    def file(self) -> str:
+        return path_text(self.settings)
+
+    @property
+    def seed(self) -> int:
+        """Seed of what is drawn at random."""
+        return function_options(self.options, self.setting).state
+
+    def outcome(self, name: str) -> Outcome:
+        """Return what becomes of it; an interrupt goes through."""
+        setting = self.setting
+        options = function_options(self.options, self.setting)
+        folder = self.settings.parent
+        record = Record(setting.function, id=setting.name, file=self.file, record_line=True)
+        arguments: Arguments = {}
+        try:
+            at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
+            case = AskedFunction(setting, at, options, Programs(), folder, str)
+            record.expr, record.given = case.title, case.given
+            functions: list[Any] = [
+                None if path is None else self._load(path, folder) for path in case.functions
+            ]
+            set_place(record, definition_of(functions[0]))
+            smallest = case.decide(
+                record,
+                lambda question: call_guarded(lambda: question.check(*functions), interrupts=False),
+            )
+            arguments = smallest or case.question.arguments
+        except GradcliError as error:
+            record.fail(error)
+        outcome = outcome_of(record, name, options.fail_on)
+        if arguments and outcome.bad:
+            outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
+        return outcome
+
+    def _load(self, path: str, folder: Path) -> Any:
+        """Load a function.
+
+        While its modules are imported, they may import others of the folder.
+        """
+        sys.path.insert(0, str(folder))
+        try:
+            return load_function(path, folder, interrupts=False)
+        finally:
+            sys.path.remove(str(folder))

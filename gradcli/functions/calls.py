@@ -131,11 +131,13 @@ def by_names(
     known = parameters or parameters_of(function)
     if known is None:
         return function
-    signature, named = inspect.Signature(list(known.values())), _takes_any_name(known)
+    signature = inspect.Signature(list(known.values()))
+    named = _takes_any_name(known)
     by_place = any(name not in known for name in names) and not named
 
     def call(*values: Any) -> Any:
-        given, others = dict(zip(names, values, strict=False)), list(values[len(names) :])
+        given = dict(zip(names, values, strict=False))
+        others = list(values[len(names) :])
         bound = inspect.BoundArguments(signature, OrderedDict())
         for name, parameter in known.items():
             if by_place and parameter.kind is not parameter.KEYWORD_ONLY:

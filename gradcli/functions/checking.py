@@ -19,6 +19,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
+from gradcli.check.verdicts import Check
 from gradcli.errors import ArgumentError, EvaluationError, UsageError, did_you_mean
 from gradcli.functions.arguments import (
     DIRECTIONS,
@@ -48,7 +49,6 @@ from gradcli.functions.implicit import (
 from gradcli.functions.precision import precision_of
 from gradcli.functions.tracing.exact import Claims
 from gradcli.functions.truth import Truth, in_float64, trace_subject
-from gradcli.report.verdicts import Check
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,8 @@ class Question:
         arguments that they may not have.
         """
         if is_module(function):
-            module, function = module or function, as_function(function)
+            module = module or function
+            function = as_function(function)
         names = arrange_names(function, list(self.arguments))
         here = replace(self, arguments={name: self.arguments[name] for name in names})
         called = by_names(function, names)
@@ -243,13 +244,12 @@ class Question:
         self, subject: Subject, directions: list[Seeds], say: Callable[..., Any]
     ) -> list[Check]:
         """Return the verdicts on a JVP, along random directions of the arguments."""
-        random, checks = np.random.default_rng([self.state, 3]), list[Check]()
+        random = np.random.default_rng([self.state, 3])
+        checks: list[Check] = []
         for _ in range(DIRECTIONS):
             tangents = subject.direction(random)
-            parts, truth = (
-                say(subject, directions[0], tangents),
-                self._truth(along(in_float64(subject), tangents)),
-            )
+            parts = say(subject, directions[0], tangents)
+            truth = self._truth(along(in_float64(subject), tangents))
             checks += [truth.check(seeds, contract(parts, seeds)) for seeds in directions]
         return checks
 
@@ -270,7 +270,8 @@ class Question:
                 "second derivatives are checked of functions that can be traced, and this one "
                 "cannot"
             )
-        random, checks = np.random.default_rng(self.state), list[Check]()
+        random = np.random.default_rng(self.state)
+        checks: list[Check] = []
         for _ in range(DIRECTIONS):
             direction = subject.direction(random)
             claims = say(subject, seeds, direction)

@@ -12,12 +12,14 @@ difference of the derivatives from both sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.verdicts import OneSided, VariableCheck, Verdict, Worst
 from gradcli.errors import ArgumentError
 from gradcli.functions.arguments import (
     OUTSIDE,
@@ -31,7 +33,6 @@ from gradcli.functions.arguments import (
 )
 from gradcli.functions.calls import by_names
 from gradcli.functions.precision import epsilon_of
-from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _ROWS, _SHRINK = 9, 2.0
 _WIDEST = 0.1  # widest step, relative to the scale
@@ -85,6 +86,11 @@ class Slope:
     others: tuple[float, ...] = ()  # what finer scales suggest, none of it certain
     source: str = "differences"
 
+    @property
+    def jump(self) -> float:
+        """How far the derivatives from both sides are apart."""
+        return 0.0 if self.sides is None else abs(self.sides[1] - self.sides[0])
+
     def verdict(self, said: float, rtol: float, atol: float, largest: float = 0.0) -> Verdict:
         """Return the verdict on a claimed derivative.
 
@@ -111,6 +117,15 @@ class Slope:
         )
         return Verdict.UNDETERMINED if possible else Verdict.MISMATCH
 
+    def explain(self, check: VariableCheck, said: float) -> None:
+        """Put into a check why the worst claim has its verdict."""
+        if check.verdict is Verdict.UNDETERMINED:
+            check.reason = f"differences are good to {self.error:.1g} only"
+        elif check.verdict is Verdict.MISMATCH:
+            check.reason = f"by {self.source}, good to {self.error:.1g}"
+        elif check.verdict is Verdict.KINK and check.worst is not None and self.sides is not None:
+            check.kinks = [OneSided(check.worst.index, *self.sides, said, "claimed")]
+
 
 class _Sample(NamedTuple):
     step: float
@@ -132,17 +147,11 @@ def slope(
     A ``widest`` step makes the only scale there is.
     """
     line = _Line(function, abs(x), epsilon)
-    found: list[Slope] = []
-    for scale in _scales(abs(x)) if widest is None else [widest / _WIDEST]:
-        here = line.at_scale(scale)
-        if math.isfinite(here.value):
-            found.append(here)
-            if len(found) > 1 and _confirms(here, found[-2]):
-                break
+    found = line.at_scales(_scales(abs(x)) if widest is None else [widest / _WIDEST])
     lively = [here for here in found if not here.flat]
     if not lively:
-        return min(found, key=lambda s: s.error, default=Slope(math.nan, math.inf))
-    best = min(lively, key=lambda s: s.error)
+        return min(found, key=_error, default=Slope(math.nan, math.inf))
+    best = min(lively, key=_error)
     # Flat around the point; only something far off moves.
     if found[-1].flat and best.error > _CREDIBLE * abs(best.value):
         plain = next(i for i in range(len(found)) if all(s.flat for s in found[i:]))
@@ -154,22 +163,22 @@ def slope(
         finest[-1].zero
         or (len(finest) == 2 and not any(s.flat for s in finest) and not _contradicts(*finest))
     ):
-        return line.with_noise(min(finest, key=lambda s: s.error))
+        return line.with_noise(min(finest, key=_error))
     steepest = max((s.variation for s in found if s.scale < best.scale), default=0.0)
     unseen = (
         finer or best.error > _CREDIBLE * abs(best.value)
     ) and steepest > _STEEPER * best.variation
     best = line.with_noise(best)
-    alike = [s for s in found if best.sides is not None and _same_kink(s, best)]
-    confirmed = (
-        len(alike) > 2
-        and best.sides is not None
-        and abs(best.sides[1] - best.sides[0]) > 10 * best.error
-    )
+    is_kink = sum(_same_kink(s, best) for s in found) > 2 and best.jump > 10 * best.error
     return replace(
-        best, error=max(best.error, steepest) if unseen else best.error, sides=best.sides if confirmed else None,
+        best,
+        error=max(best.error, steepest) if unseen else best.error,
+        sides=best.sides if is_kink else None,
         others=tuple(s.value for s in finer),
-    )  # fmt: skip
+    )
+
+
+_error = attrgetter("error")
 
 
 def _scales(size: float) -> list[float]:
@@ -204,8 +213,8 @@ def _confirms(one: Slope, other: Slope) -> bool:
 def _same_kink(one: Slope, other: Slope) -> bool:
     if one.sides is None or other.sides is None:
         return False
-    jump = abs(one.sides[1] - one.sides[0])  # a side may be zero up to rounding
-    return bool(np.allclose(one.sides, other.sides, rtol=_SEEN, atol=_SEEN * jump))
+    # A side may be zero up to rounding.
+    return bool(np.allclose(one.sides, other.sides, rtol=_SEEN, atol=_SEEN * one.jump))
 
 
 @dataclass
@@ -244,6 +253,16 @@ class _Line:
             size,
             noise if math.isfinite(noise) else 0.0,
         )
+
+    def at_scales(self, scales: Iterable[float]) -> list[Slope]:
+        """Return the slopes at some scales, the widest first, until one confirms the one before."""
+        found: list[Slope] = []
+        for here in map(self.at_scale, scales):
+            if math.isfinite(here.value):
+                found.append(here)
+                if len(found) > 1 and _confirms(here, found[-2]):
+                    break
+        return found
 
     def at_scale(self, scale: float) -> Slope:
         rows = _smooth([self._sample(_WIDEST * scale / _SHRINK**row) for row in range(_ROWS)])
@@ -375,27 +394,21 @@ def hold_claims(
     if size > _MOST:
         entries = sorted(np.random.default_rng(0).choice(size, _MOST, replace=False).tolist())
     check = VariableCheck(Verdict.AGREE, entries=(len(entries), size))
-    worst, largest = -1.0, float(np.abs(claimed[np.isfinite(claimed)]).max(initial=0.0))
+    largest = float(np.abs(claimed[np.isfinite(claimed)]).max(initial=0.0))
+    gravest = (Verdict.AGREE, -1.0)  # a verdict, and the relative distance of its claim
     for i in entries:
         said = float(claimed.reshape(-1)[i])
         estimate = estimate_of(i)
-        off = abs(said - estimate.value)
         verdict = estimate.verdict(said, rtol, atol, largest)
         check.decided_by = estimate.source
         check.wrong += verdict is Verdict.MISMATCH
-        relative = off / (abs(estimate.value) or 1e-300)
-        if verdict > check.verdict or (verdict is check.verdict and relative > worst):
-            index = (
-                tuple(int(p) for p in np.unravel_index(i, claimed.shape)) if claimed.ndim else ()
-            )
-            check.worst, worst = Worst(index, said, estimate.value), relative
-            if verdict is Verdict.UNDETERMINED:
-                check.reason = f"differences are good to {estimate.error:.1g} only"
-            elif verdict is Verdict.KINK and estimate.sides is not None:
-                check.kinks = [OneSided(index, *estimate.sides, said, "claimed")]
-            elif verdict is Verdict.MISMATCH:
-                check.reason = f"by {estimate.source}, good to {estimate.error:.1g}"
-        check.verdict = max(check.verdict, verdict)
+        off = abs(said - estimate.value) / (abs(estimate.value) or 1e-300)
+        if (verdict, off) > gravest:
+            gravest = (verdict, off)
+            index = tuple(map(int, np.unravel_index(i, claimed.shape)))
+            check.verdict = verdict
+            check.worst = Worst(index, said, estimate.value)
+            estimate.explain(check, said)
     return check
 
 

@@ -162,7 +162,8 @@ def _like_floats(subject: Subject, numbers: Floats) -> dict[str, Any]:
 
 
 def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
-    grad, add = import_module("autograd").grad, import_module("autograd.numpy").sum
+    grad = import_module("autograd").grad
+    add = import_module("autograd.numpy").sum
     names = list(subject.floats)
 
     def total(given: Any) -> Any:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.verdicts import VariableCheck, Verdict
 from gradcli.errors import LimitError
 from gradcli.functions.arguments import Subject
-from gradcli.report.verdicts import VariableCheck, Verdict
 from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad, warn
@@ -155,7 +155,8 @@ class _Function:
     """
 
     def __init__(self, func: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self.func, self.arguments = func, arguments
+        self.func = func
+        self.arguments = arguments
         self.chosen = [i for i, x in enumerate(arguments) if _moves(x)]
         self.inputs: list[Tensor] = [arguments[i] for i in self.chosen]
         self.names = [f"input{i}" for i in self.chosen]
@@ -207,7 +208,8 @@ class _Function:
         The entries are put into the same tensors, because a function may know these by other names,
         too.
         """
-        given, kept = list(self.arguments), {}
+        given = list(self.arguments)
+        kept = {}
         try:
             for i, entries in moved.items():
                 x = self.arguments[i]
@@ -262,7 +264,8 @@ def _agrees(exact: Exact, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> 
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.deadline import Undecided
 
-    scope, leaves = exact.scope(exact.subject.floats), dict(exact.trace.leaves)
+    scope = exact.scope(exact.subject.floats)
+    leaves = dict(exact.trace.leaves)
     found = {name: slope[()] for name, slope in zip(leaves, slopes, strict=True)}
     try:
         decided = Judge(scope, exact.results[0], leaves, weights[()], found).decide_arrays(None)
@@ -313,12 +316,14 @@ def _rows_fault(function: _Function, number: int, y: Tensor, tolerance: _Toleran
     If the sum is wrong, each row is judged, within the tolerance if there is one, unless a sum of
     rows is enough.
     """
-    shape, truth = y.array.shape, function.truth(y, tolerance.step)
+    shape = y.array.shape
+    truth = function.truth(y, tolerance.step)
 
     def wrong(
         weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool, entry: str = ""
     ) -> str:
-        truth.rtol, truth.atol = _SURE, 0.0
+        truth.rtol = _SURE
+        truth.atol = 0.0
         if allowed:
             truth.rtol = tolerance.relative
             truth.atol = tolerance.absolute * float(np.abs(weights).sum())

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, VariableCheck, Verdict
 from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.functions.arguments import Floats, NoValue, Seeds, Subject, claims_in
 from gradcli.functions.calls import call_guarded
 from gradcli.functions.differences import Slope, derivative, hold_claims
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 RESIDUAL, FIXED_POINT = "residual", "fixed point"
 THEOREM = "the implicit function theorem, by "
@@ -79,7 +79,8 @@ def check_solution(
     )
     unsure = 4 * (step + float(np.linalg.cond(jacobian)) * epsilon)
     truth = truth_of(replace(there, wrt=subject.wrt))
-    atol, checks = truth.atol, []
+    atol = truth.atol
+    checks = []
     for seeds, said in zip(directions, claims, strict=True):
         size = max((_largest(part[np.isfinite(part)]) for part in said.values()), default=0.0)
         multipliers = np.linalg.solve(jacobian.T, np.ravel(seeds[0])).reshape(here.value[0].shape)
@@ -118,7 +119,8 @@ def _solution(jacobian: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np.ndarray:
     """Return the derivative of the residual by the solution, from its trace or by differences."""
     size = residual.value[0].size
-    found, rows = trace(residual), []
+    found = trace(residual)
+    rows = []
     for row in np.eye(size):
         seed = row.reshape(residual.value[0].shape)
         if found is None:
@@ -171,7 +173,8 @@ def refuse_nonlinear(subject: Subject, state: int) -> None:
     )
     room = _LINEAR if all(x.dtype == np.float64 for x in subject.floats.values()) else 1e-3
     for x, y, z in zip(one, other, both, strict=True):
-        size, off = _largest(abs(a * x) + abs(b * y)), _largest(a * x + b * y - z)
+        size = _largest(abs(a * x) + abs(b * y))
+        off = _largest(a * x + b * y - z)
         if not off <= room * size:
             raise ArgumentError(
                 "the function is not linear: A(2.5*x - 1.25*y) is off 2.5*A(x) - 1.25*A(y) by "

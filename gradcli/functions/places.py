@@ -79,14 +79,6 @@ def best_known_place(paths: Sequence[str]) -> int | None:
     )
 
 
-def user_frame() -> FrameType | None:
-    """Return the innermost running frame of the user's code."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_theirs(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
 class Place(NamedTuple):
     """Line of a file, with the span of an expression in bytes where it is known."""
 
@@ -102,18 +94,17 @@ class Place(NamedTuple):
 
 
 def place_here() -> Place | None:
-    """Return where their code is that runs."""
-    frame = user_frame()
-    return None if frame is None else place_of(frame)
-
-
-def place_of(frame: FrameType) -> Place | None:
-    """Return where a frame is; None where its source is not known."""
-    return place_in(frame.f_code, frame.f_lasti, frame.f_lineno)
+    """Return where the user's code runs, in its innermost frame."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_theirs(frame.f_code.co_filename):
+            return place_in(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return None
 
 
 def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
-    """Return where an instruction stands, given its line.
+    """Return where an instruction stands, given its line; None where its source is not known.
 
     The span is included if Python has kept it.
     """

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import NoValue, is_number
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.tensors.core.dtypes import as_numbers
 
 Arguments = Mapping[str, Any]
@@ -117,7 +117,8 @@ def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Argume
     If no smaller ones are found, the given arguments are returned.
     """
     tries = 0
-    found, better = arguments, True
+    found = arguments
+    better = True
     while better:
         better = False
         for smaller in (*_shorter(found), *_rounder(found)):
@@ -125,7 +126,8 @@ def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Argume
             if tries > _MOST:
                 return found
             if wrong(smaller):
-                found, better = smaller, True
+                found = smaller
+                better = True
                 break
     return found
 

@@ -35,14 +35,13 @@ from gradcli.check.rounding import (
     roots_each_way,
     without_nan,
 )
+from gradcli.check.verdicts import Claim, Verdict
 from gradcli.functions.arguments import Subject, as_given, leaves_of
-from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.sweep import contributions, plus, scale_guarded, sweep, varied_nodes
+from gradcli.graph.nodes import Domain, Expr, constant_value, interpret, reachable
+from gradcli.graph.sweep import plus, pull_back, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.special import gamma
-from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
 PASSES = 16
@@ -73,7 +72,10 @@ class Moved(Carried):
     arithmetic: Stochastic
 
     def __init__(self, value: Any, moved: Any, arithmetic: Stochastic, own: Any = None) -> None:
-        self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
+        self.value = value
+        self.moved = moved
+        self.arithmetic = arithmetic
+        self.own = own
 
     def is_zero(self) -> bool:
         # A value that is zero by chance has still moved.
@@ -88,7 +90,9 @@ class Stochastic(Arithmetic):
 
     def __init__(self, kind: Format) -> None:
         super().__init__("float32")
-        self.kind, self.unit, self.smallest_normal = kind, kind.unit, kind.least
+        self.kind = kind
+        self.unit = kind.unit
+        self.smallest_normal = kind.least
         self.narrow = kind.unit > _SINGLE
         self.smallest = 2 * kind.unit * kind.least
         self.overflows = False
@@ -227,7 +231,8 @@ def reaches(
     order = reachable([root])
     needed = varied_nodes(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
-    targets, forwards = set(wrt.values()), list[dict[Expr, Any]]()
+    targets = set(wrt.values())
+    forwards: list[dict[Expr, Any]] = []
     seed = Moved(np.float64(1), np.float64(1), arithmetic)
 
     def read() -> Mapping[Expr, Any]:
@@ -324,16 +329,11 @@ def _sweep(
     found: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
-        if node in targets:
+        if node in targets:  # leaves
             found[node] = cotangent
-        wanted = tuple([operand in needed for operand in node.operands])
-        if True not in wanted:
             return ()
-        values = read()
-        given = [values[node], *(None if x is None else values[x] for x in node.operands)]
-        return [
-            passed(part) for part in contributions(node, wanted, cotangent, given, scale_guarded)
-        ]
+        parts = pull_back(node, needed, cotangent, read().__getitem__, scale_guarded)
+        return [*map(passed, parts)]
 
     sweep(order, {order[-1]: seed} if order[-1] in needed else {}, pull)
     return found
@@ -357,7 +357,8 @@ def _read_back(
             or table[node].own is None
         ):
             continue
-        x, made = node.operand, table[node]
+        x = node.operand
+        made = table[node]
         assert op.partials[0] is not None
         slope = op.partials[0](made.value, table[x].value, **node.static)
         shift = np.where(
@@ -412,7 +413,8 @@ class Room(NamedTuple):
         """
         room, terms = self.reach.rooms[claim.of], self.reach.terms[claim.of]
         right = np.abs(self.right[claim.of])
-        share, of_terms = _share(room, right), _share(room, np.maximum(terms, right))
+        share = _share(room, right)
+        of_terms = _share(room, np.maximum(terms, right))
         told = f"rounding in {self.kind.name} explains {_percent(share)} of it"
         if share > _WIDE >= of_terms:
             told = (

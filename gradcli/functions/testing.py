@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import WRAPPER_ASSIGNMENTS, partial
 from inspect import signature
 from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
+from gradcli.check.verdicts import Check
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import as_arrays, duplicate
 from gradcli.functions.asking import (
@@ -33,7 +34,6 @@ from gradcli.query.cases import outcome_of
 from gradcli.query.programs import Programs
 from gradcli.report.describing import block
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check
 
 
 class GradientError(AssertionError):
@@ -159,12 +159,8 @@ def gradient_test(
             __tracebackhide__ = True
             assert_gradient(function, gradient, **options)
 
-        test.__name__, test.__qualname__, test.__module__ = (
-            function.__name__,
-            function.__qualname__,
-            function.__module__,
-        )
-        test.__doc__ = function.__doc__
+        for name in WRAPPER_ASSIGNMENTS:  # without __wrapped__, which pytest would ask for fixtures
+            setattr(test, name, getattr(function, name))
         test.gradcli_seed = options.get("random_state", 0)  # type: ignore[attr-defined]  # in its name, where pytest runs it
         return test
 
@@ -179,13 +175,11 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
 
     ``given`` has all options of `check_gradient` by their names.
     """
-    by, order, at, wrt, points = (
-        given["by"],
-        given["order"],
-        given.get("at"),
-        given["wrt"],
-        option_of("points", given["points"]),
-    )
+    by = given["by"]
+    order = given["order"]
+    at = given.get("at")
+    wrt = given["wrt"]
+    points = option_of("points", given["points"])
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
     what = questions_of(given, by, order, str, given["forward"])
@@ -201,7 +195,8 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
     if not at:
         raise ArgumentError("the function needs its arguments", help=help)
     at = by_form("at", at)
-    state, atol = option_of("random_state", given["random_state"]), option_of("atol", given["atol"])
+    state = option_of("random_state", given["random_state"])
+    atol = option_of("atol", given["atol"])
     rtol = None if given["rtol"] is None else option_of("rtol", given["rtol"])
     names = names_to_differentiate(
         list(at), None if wrt is None else names_given("wrt", wrt, at) or (), (), by, str
@@ -225,7 +220,8 @@ def _check(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, A
 
 def _draw(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
     """Draw the arguments of a point."""
-    calculator, random = Programs().fresh(state), np.random.default_rng(state)
+    calculator = Programs().fresh(state)
+    random = np.random.default_rng(state)
     found = {}
     for name, value in at.items():
         if isinstance(value, str):

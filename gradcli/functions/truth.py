@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.check.rounding import DECIDES
+from gradcli.check.verdicts import Check, VariableCheck, Verdict
 from gradcli.functions.arguments import Floats, Seeds, Subject
 from gradcli.functions.differences import (
     TOLD,
@@ -21,9 +22,7 @@ from gradcli.functions.differences import (
 from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import precision_of, widen
 from gradcli.functions.tracing.exact import Claims, Exact, exact
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import reachable
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
+from gradcli.graph.nodes import forward, reachable
 
 _NO_VALUE = "the function has no finite value here"
 # Most entries of a claim that are checked from both sides where the claim does not fit the branch
@@ -106,7 +105,7 @@ class Truth:
             return found
         for text, way in self.exact.other_ways(claims.precision):
             there = way.check(seeds, claims)
-            for name, part in ({} if there is None else there).items():
+            for name, part in (there or {}).items():
                 if found[name].verdict is Verdict.MISMATCH and part.verdict is not Verdict.MISMATCH:
                     found[name] = replace(
                         part, verdict=Verdict.ILL_CONDITIONED, reason=DECIDES.format(text)
@@ -170,16 +169,14 @@ class Truth:
 
     def _reason(self) -> str | None:
         """Return what the verdict hangs on beside the numbers."""
-        held = (
-            f"held constant where the code detaches it: {', '.join(self.held)}"
-            if self.held
-            else None
-        )
-        if self.exact is not None:
-            decisions = ", ".join(self._decisions())
-            said = [f"decided at the tested values: {decisions}"] if decisions else []
-            return "; ".join([*said, *([held] if held else [])]) or None
-        return f"{held}; and the trace stops elsewhere" if held else None
+        said = []
+        if decisions := self._decisions():
+            said.append(f"decided at the tested values: {', '.join(decisions)}")
+        if self.held:
+            said.append(f"held constant where the code detaches it: {', '.join(self.held)}")
+            if self.exact is None:
+                said.append("and the trace stops elsewhere")
+        return "; ".join(said) or None
 
 
 def trace_subject(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import dependents
+from gradcli.graph.nodes import Domain, dependents, interpret
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where
@@ -42,7 +41,6 @@ _FAST = 1e9  # the order of what vanishes faster than any power
 _NUDGE = 1e-3
 
 Table = Callable[[Any], Any]
-Sweep = Callable[..., dict[Any, Any]]
 
 
 class Germ(Operand):
@@ -60,7 +58,8 @@ class Germ(Operand):
     __array_ufunc__ = None  # makes NumPy scalars and arrays leave mixed operators to this class
 
     def __init__(self, value: Any, still: Any, order: Any = None, far: Any = False) -> None:
-        self.value, self.far = value, far
+        self.value = value
+        self.far = far
         self.still_ = np.broadcast_to(still, np.shape(floats(value)))
         self.order = orders(value, self.still_) if order is None else order
 
@@ -328,7 +327,8 @@ def _far_sum(operands: Sequence[Any], value: Any) -> Any:
 def orders(value: Any, still: Any) -> Any:
     """Orders by the values alone: not known of zeros that move, nor of infinities."""
     numbers = floats(value)
-    zero, infinite = np.where(still, _ALWAYS, np.nan), np.where(still, -_ALWAYS, np.nan)
+    zero = np.where(still, _ALWAYS, np.nan)
+    infinite = np.where(still, -_ALWAYS, np.nan)
     rest = np.where(np.isinf(numbers), infinite, np.where(np.isnan(numbers), np.nan, 0.0))
     return np.where(numbers == 0, zero, rest)
 
@@ -371,7 +371,7 @@ def decide(
     seeds: Mapping[Any, Any],
     wrt: Sequence[Any],
     value_of: Table,
-    backward: Sweep,
+    backward: Callable[..., dict[Any, Any]],
     decided: list[Any],
 ) -> None:
     """Decide zero times infinity in the adjoints that plain products have given.
@@ -423,7 +423,7 @@ def _sweep(
     seeds: Mapping[Any, Any],
     x: Any,
     value_of: Table,
-    backward: Sweep,
+    backward: Callable[..., dict[Any, Any]],
     moving: np.ndarray,
 ) -> Germ:
     """Return the adjoint of x on germs, for a point some of whose entries move.

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Reached, forward, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Reached, forward, interpret, reachable
 from gradcli.ops.axes import Arrays, Fold, NoLoop, add_up, entry_numbers, sources
 from gradcli.ops.carrying import reduced_shape
 from gradcli.ops.spec import Op
@@ -152,11 +151,6 @@ class Compression(NamedTuple):
     place: np.ndarray
 
 
-def _first_free(taken: int) -> int:
-    """Return the smallest colour that is not among the bits."""
-    return (~taken & (taken + 1)).bit_length() - 1
-
-
 def color_columns(pattern: Pattern) -> np.ndarray:
     """Colours of columns, no two of which meet in a row."""
     rows, starts = pattern.transpose().columns.tolist(), pattern.transpose().starts.tolist()
@@ -167,7 +161,7 @@ def color_columns(pattern: Pattern) -> np.ndarray:
         union = 0
         for row in own:
             union |= taken[row]
-        color = _first_free(union)
+        color = (~union & (union + 1)).bit_length() - 1  # the smallest that is not among the bits
         for row in own:
             taken[row] |= 1 << color
         colors[column] = color
@@ -200,7 +194,9 @@ def compress_hessian(pattern: Pattern) -> Compression:
     Entries of the fullest rows are read from their own columns. All others are read from columns
     that are apart when these rows are left out.
     """
-    rows, columns, size = pattern.rows, pattern.columns, pattern.shape[0]
+    rows = pattern.rows
+    columns = pattern.columns
+    size = pattern.shape[0]
     if not columns.size:
         return _none(size)
     if 2 * columns.size > size**2:
@@ -213,7 +209,8 @@ def compress_hessian(pattern: Pattern) -> Compression:
     colors = color_columns(pattern_of(rows[others], columns[others], pattern.shape)) + full.size
     colors[full] = np.arange(full.size)
     turned = is_full[rows] & ~is_full[columns]
-    moving, place = np.where(turned, rows, columns), np.where(turned, columns, rows)
+    moving = np.where(turned, rows, columns)
+    place = np.where(turned, columns, rows)
     return Compression(colors, _count(colors), colors[moving], place)
 
 
@@ -336,7 +333,8 @@ class Dependence(Reached):
         """Entries mix along an axis only, which is reduced or stays."""
         if "axis" not in node.static or op.outputs > 1 or len(node.operands) != 1:
             return None
-        x, axis = node.operand, node.static["axis"]
+        x = node.operand
+        axis = node.static["axis"]
         if axis is None or not x.shape:
             return None
         mixed = self.sets.along(operands[0], axes_of(axis, x.shape))

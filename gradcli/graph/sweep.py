@@ -106,12 +106,7 @@ def backward(
     def pull(node: Any, cotangent: Any) -> Sequence[Any]:
         if node in targets:
             found[node] = cotangent
-        operands = node.operands
-        wanted = tuple(map(needed.__contains__, operands))
-        if True not in wanted:
-            return ()
-        values = [value_of(node), *[None if x is None else value_of(x) for x in operands]]
-        return contributions(node, wanted, cotangent, values, times)
+        return pull_back(node, needed, cotangent, value_of, times)
 
     adjoints = {node: seed for node, seed in seeds.items() if node in needed}
     groups = alike(order, needed) if all(hasattr(seed, "join") for seed in seeds.values()) else {}
@@ -283,6 +278,24 @@ def _is_zero(cotangent: Any) -> bool:
         return cotangent.is_zero()
     # The first entry usually decides.
     return not (cotangent.size and cotangent.item(0)) and not cotangent.any()
+
+
+def pull_back(
+    node: Any,
+    needed: set[Any],
+    cotangent: Any,
+    value_of: Callable[[Any], Any],
+    times: Callable[[Any, Any], Any],
+) -> Sequence[Any]:
+    """Return the contributions of a node to its operands that are needed, from a table of values.
+
+    They are None for other operands, and none at all if none is needed.
+    """
+    wanted = tuple(map(needed.__contains__, node.operands))
+    if True not in wanted:
+        return ()
+    values = [value_of(node), *[None if x is None else value_of(x) for x in node.operands]]
+    return contributions(node, wanted, cotangent, values, times)
 
 
 def contributions(

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
-from gradcli.graph.interpret import Reached, interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Reached, interpret, reachable
 from gradcli.graph.sweep import backward, fill_like, grad, itself, plus, vjp, zeros_like
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
 from gradcli.ops.elementwise.logic import (

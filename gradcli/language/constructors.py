@@ -205,7 +205,7 @@ def _spaced(name: str) -> Callable[..., Any]:
         step: Any = None
         if name == "geomspace":
             first, last = (np.asarray(builder.scope.evaluate(end), float) for end in ends)
-            if np.any(np.sign(first) * np.sign(last) <= 0):
+            if 0 in first or 0 in last or np.any(np.sign(first) * np.sign(last) < 0):
                 raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
             if builder.varies([*ends]):
                 rows = compositions.ratios(*ends, count, closed)

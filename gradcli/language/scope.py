@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import ArgumentError, GradcliError, LimitError, ShapeError, TypeMismatchError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, forward, reachable
 from gradcli.language.dialect import Dialect
 from gradcli.language.names import FreeVariable, dtype_of, kind_in_words, nodes_in
 from gradcli.language.tree import Binding, DataBinding, Definition, Frame

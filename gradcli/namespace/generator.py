@@ -61,7 +61,8 @@ class Generator:
         Numbers for floats of 16 bits are not rounded to these. ``in_blocks`` tells whether sixteen
         or more are drawn in blocks, as for memory without gaps.
         """
-        n, wide = math.prod(shape), np.float64 if dtype == np.float64 else np.float32
+        n = math.prod(shape)
+        wide = np.float64 if dtype == np.float64 else np.float32
         if n < 16 or not in_blocks:
             return np.array([self._one() for _ in range(n)]).astype(wide).reshape(shape)
         out = np.empty(n, wide)

@@ -149,7 +149,8 @@ def places_along(shape: Shape, index: Any, axis: int) -> np.ndarray:
 
 def add_up(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
     """Zeros of a shape with entries added at the numbers of their places."""
-    entries, flat = np.broadcast_to(x, places.shape).ravel(), places.ravel()
+    entries = np.broadcast_to(x, places.shape).ravel()
+    flat = places.ravel()
     if entries.dtype == np.float64:
         return np.bincount(flat, entries, math.prod(shape)).reshape(shape)
     found = np.zeros(math.prod(shape), entries.dtype)
@@ -253,7 +254,8 @@ def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.nd
 
     The entries of all operands are counted one after the other, from 1; 0 is a zero.
     """
-    numbers, first = [], 1
+    numbers = []
+    first = 1
     for shape in shapes:
         numbers.append(entry_numbers(shape, first))
         first += math.prod(shape)

@@ -66,7 +66,8 @@ class Example(Operand):
     __slots__ = ("array", "lead")
 
     def __init__(self, lead: Lead, array: Any) -> None:
-        self.lead, self.array = lead, array
+        self.lead = lead
+        self.array = array
 
     @property
     def shape(self) -> Shape:

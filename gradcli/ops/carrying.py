@@ -242,7 +242,9 @@ def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending
         return np.zeros((), int)
     off = _outwards(x, e)
     if axis is None:
-        x, off, axis = np.reshape(x, -1), np.reshape(off, -1), 0
+        x = np.reshape(x, -1)
+        off = np.reshape(off, -1)
+        axis = 0
     low, high = (np.moveaxis(np.sort(end, axis=axis), axis, -1) for end in (x - off, x + off))
     apart, end = low[..., 1:] >= high[..., :-1], np.ones((*low.shape[:-1], 1), bool)
     alone = np.concatenate([end, apart], axis=-1) & np.concatenate([apart, end], axis=-1)
@@ -254,8 +256,10 @@ def largest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -
 
     A place is certain if its entry stays first even when all others come nearer.
     """
-    off, axis = _outwards(x, e), axis if np.ndim(x) else None
-    reach, least = x + off, np.max(x - off, axis=axis, keepdims=True)
+    off = _outwards(x, e)
+    axis = axis if np.ndim(x) else None
+    reach = x + off
+    least = np.max(x - off, axis=axis, keepdims=True)
     rivals = np.sum(reach > least, axis=axis, keepdims=keepdims)
     return np.where((m.at(reach) == out) & (rivals <= 1), 0, -1)
 

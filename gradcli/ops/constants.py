@@ -35,7 +35,9 @@ class _Floats:
     """Context of floats that constants are made of: mpmath's names."""
 
     pi, euler = math.pi, 0.5772156649015329
-    exp, log, sqrt = math.exp, math.log, math.sqrt
+    exp = math.exp
+    log = math.log
+    sqrt = math.sqrt
 
     @staticmethod
     def mpf(x: float) -> float:

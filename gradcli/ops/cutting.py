@@ -24,7 +24,6 @@ from gradcli.ops.writing import Shape, axes_of
 if TYPE_CHECKING:
     from gradcli.ops.spec import Op
 
-Shapes = Sequence[Shape]
 Cuts = Sequence[int | None]
 _WHOLE = (None, None, None)  # the slice of a whole axis
 
@@ -108,7 +107,9 @@ class Chunks:
     """
 
     def __init__(self, name: str, out: Shape) -> None:
-        self.name, self.out, self.fold = name, out, ""
+        self.name = name
+        self.out = out
+        self.fold = ""
 
     def arrange(self, x: Cut, order: Iterable[int | None]) -> Cut:
         places = list(order)
@@ -164,7 +165,7 @@ class Chunks:
         return Cut(shape, place)
 
 
-def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Found:
+def _along(name: str, out: Shape, shapes: Sequence[Shape], cuts: Cuts, axis: Any) -> Found:
     """Return the layout of an operation along axes, one of which may be new.
 
     It leaves the other axes alone if its operands have the same ones.
@@ -180,7 +181,7 @@ def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Foun
     return Found(cut if len(out) == len(shapes[0]) else cut - sum(axis < cut for axis in axes))
 
 
-def _behind(name: str, core: Sequence[int], shapes: Shapes, cuts: Cuts) -> Found:
+def _behind(name: str, core: Sequence[int], shapes: Sequence[Shape], cuts: Cuts) -> Found:
     """Return the layout of an operation on the last axes.
 
     It does the same for all places of the axes before them.

@@ -135,15 +135,13 @@ XLOG1PY = Entrywise(value=lambda x, y: _times_log(x, np.log1p(y)))
 # -- Reductions: values and derivatives, by formulas of their own --------------------------------
 
 
-Static = Mapping[str, Any]
 Axes = tuple[int, ...]
-Slopes = tuple[Any, Any]
 
 
 def _equal_to(best: Callable[..., Any]) -> Reduced:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
+    def slopes(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
         found = best(x, axis=axes, keepdims=True)
         chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(x.dtype)
         return found, chosen / chosen.sum(axis=axes, keepdims=True)
@@ -154,8 +152,9 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
-def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
-    zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
+def _prod(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
+    zeros = (x == 0).sum(axis=axes, keepdims=True)
+    filled = np.where(x == 0, _ONE, x)
     product = filled.prod(axis=axes, keepdims=True)
     # At the only zero, the product of the other entries is that of all entries that are not zero.
     slope = np.where(

@@ -12,10 +12,8 @@ from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.linalg import products
 from gradcli.ops.spec import Carrier, Op
 
-Operator = Callable[[Any, Any], Any]
 
-
-def _both(op: Op) -> tuple[Operator, Operator]:
+def _both(op: Op) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
     """Return the operator of a value before another, and behind it."""
     return lambda self, other: self.apply_op(
         op, (self, other), {}
@@ -46,7 +44,8 @@ class Entry(Operand):
     __slots__ = ("m", "value")
 
     def __init__(self, m: Any, value: Any) -> None:
-        self.m, self.value = m, value
+        self.m = m
+        self.value = value
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Entry:
         rule = (

@@ -79,12 +79,11 @@ def node_of_getitem(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
 # -- What PyTorch's graph records of an operation ------------------------------------------------
 
 
-Namer = Callable[[Sequence[Any], Mapping[str, Any]], str]
 _STARTS = re.compile("(?:^|_|(?<=[0-9]))([a-z])")
 
 
 @cache
-def naming_rule(record: Op | Composite) -> str | Namer:
+def naming_rule(record: Op | Composite) -> str | Callable[[Sequence[Any], Mapping[str, Any]], str]:
     """PyTorch's name of the nodes of an operation or a function, without its ending, or how it
     follows from operands and parameters.
     """

@@ -248,14 +248,16 @@ def function(
     """
 
     def define(body: Function) -> Any:
-        code, defaults = body.__code__, body.__kwdefaults__ or {}
+        code = body.__code__
+        defaults = body.__kwdefaults__ or {}
         about = (
             f"{body.__doc__ or ''} >>> {record.pop('example')}"
             if "example" in record
             else body.__doc__ or ""
         )
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-        called, signature = names or body.__name__.rstrip("_"), signature_of(body)
+        called = names or body.__name__.rstrip("_")
+        signature = signature_of(body)
         is_node = vjp is not None or partials is not None or "forward" in record
         for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called.split()[0]}({record.pop(library)})")

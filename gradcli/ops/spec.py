@@ -88,6 +88,16 @@ def _words_of(value: Any, name: str) -> Any:
     )
 
 
+def _marked(mark: str) -> cached_property[tuple[str, ...]]:
+    """Return the property that has the names with a mark in a record's signature."""
+
+    def names(record: Record) -> tuple[str, ...]:
+        words = [word for word in record.signature.split() if mark in word]
+        return tuple([word.partition(":")[0].strip("*?") for word in words])
+
+    return cached_property(names)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """An operation, or a function made of some. Compared by identity.
@@ -150,10 +160,6 @@ class Record:
         """A call of it; empty if there is none."""
         return self.about.partition(">>>")[2].strip()
 
-    def _names_marked(self, mark: str) -> tuple[str, ...]:
-        words = [word for word in self.signature.split() if mark in word]
-        return tuple([word.partition(":")[0].strip("*?") for word in words])
-
     @cached_property
     def result_names(self) -> tuple[str, ...]:
         return tuple([word.partition(":")[0] for word in self.results])
@@ -166,7 +172,7 @@ class Record:
         return tuple(
             [
                 name
-                for name in self._names_marked("")
+                for name in self._every
                 if name not in (*self.numbers, *self.stated_names, self.rest)
             ]
         )
@@ -184,32 +190,15 @@ class Record:
     @cached_property
     def rest(self) -> str:
         """The name of operands that follow the others in any number; empty if there are none."""
-        return "" if self.variadic else "".join(self._names_marked("*"))
+        return "" if self.variadic else "".join(self._starred)
 
-    @cached_property
-    def optional(self) -> tuple[str, ...]:
-        """Names of the operands that may be left out."""
-        return self._names_marked("?")
-
-    @cached_property
-    def indices(self) -> tuple[str, ...]:
-        """Names of the operands that are whole numbers by which entries are addressed."""
-        return self._names_marked(":index")
-
-    @cached_property
-    def lists(self) -> tuple[str, ...]:
-        """Names of the operands that are lists of arrays."""
-        return self._names_marked(":arrays")
-
-    @cached_property
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the static parameters that are numbers of the formula."""
-        return self._names_marked(":number")
-
-    @cached_property
-    def stated_names(self) -> tuple[str, ...]:
-        """Names of the static parameters that are written even if they have their defaults."""
-        return self._names_marked(":stated")
+    optional = _marked("?")  # operands that may be left out
+    indices = _marked(":index")  # operands that are whole numbers by which entries are addressed
+    lists = _marked(":arrays")  # operands that are lists of arrays
+    numbers = _marked(":number")  # static parameters that are numbers of the formula
+    # Static parameters that are written even if they have their defaults.
+    stated_names = _marked(":stated")
+    _every, _starred = _marked(""), _marked("*")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -117,7 +117,8 @@ class Form:
     __slots__ = ("power", "template")
 
     def __init__(self, template: str, power: int) -> None:
-        self.template, self.power = template, power
+        self.template = template
+        self.power = power
 
 
 Written = str | Form | Callable[..., tuple[str, int]]
@@ -193,7 +194,10 @@ class Expansion:
     __slots__ = ("given", "inner", "name", "result")
 
     def __init__(self, name: str, given: Any, result: Any, inner: list[Expansion]) -> None:
-        self.name, self.given, self.result, self.inner = name, given, result, inner
+        self.name = name
+        self.given = given
+        self.result = result
+        self.inner = inner
 
 
 # Where the call under way records the calls in its body; None, as nearly always, if nobody asks.

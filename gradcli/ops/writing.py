@@ -22,7 +22,8 @@ class Late:
     """A function of a module that is imported when it is first called."""
 
     def __init__(self, module: str, name: str) -> None:
-        self.module, self.__name__ = module, name
+        self.module = module
+        self.__name__ = name
 
     @cached_property
     def function(self) -> Function:
@@ -45,7 +46,8 @@ class Witness(Late):
     def __init__(self, place: str, work: int = 1, ends: str = "") -> None:
         file, _, name = place.partition(".")
         super().__init__(f"gradcli.ops.references.{file}", name)
-        self.work, self.ends = work, ends
+        self.work = work
+        self.ends = ends
 
 
 witness: Function = Witness  # a reference by file and name: witness("arrays.transpose")

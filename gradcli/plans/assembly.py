@@ -61,7 +61,8 @@ class Writer:
         self.functions = functions
         self.stored: set[Expr] = set()  # what loops have written into arrays
         self.source = source = Source(precision, exact=exact)
-        self.roots, self.steps = list(roots), steps
+        self.roots = list(roots)
+        self.steps = steps
         self.checks = source.new("q") if checked else None
         # Python's floats and booleans, which only ufuncs accept in place of NumPy's.
         self.floats: set[Expr] = set()
@@ -168,7 +169,8 @@ class Writer:
 
     def _blocks(self, stretch: Stretch) -> None:
         """Write a loop over blocks of slices i to j."""
-        source, names = self.source, dict[Expr, str]()
+        source = self.source
+        names: dict[Expr, str] = {}
         totals: dict[Expr, tuple[str, str]] = {}
         for node in stretch.outputs:
             if fold := stretch.nodes[node].found.fold:

@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
-from gradcli.graph.interpret import cost_of
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, cost_of, reachable
 from gradcli.ops.counting import additions_of, steps_of
 
 # -- What takes long: how many entries an array has, what an operation on one of them costs, and

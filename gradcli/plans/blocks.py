@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from gradcli.graph.interpret import shapes_of, size_of
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, shapes_of, size_of
 from gradcli.ops.cutting import Found, Uncut, layout
 from gradcli.plans.backend import over_threshold
 from gradcli.plans.index_form import in_order
@@ -116,7 +115,8 @@ class Cutter:
 
     def _find_cut(self, node: Expr) -> Cut | None:
         """Return the cut of a node along that of its largest operand in a stretch, if there is one."""
-        op, shapes = node.op, shapes_of(node)
+        op = node.op
+        shapes = shapes_of(node)
         operands = node.given_operands
         if op is None or not (op.elementwise or (op.axes and len(operands) == 1)):
             return None
@@ -140,8 +140,10 @@ class Cutter:
         return None if found == Found() else Cut(length, axes, found)
 
     def _stretch(self, turn: int, length: int, outputs: list[Expr]) -> Stretch:
-        found, inputs = set(outputs), dict[Expr, None]()
-        own, stack = set[tuple[Expr, Expr]](), outputs[:]
+        found = set(outputs)
+        inputs: dict[Expr, None] = {}
+        own: set[tuple[Expr, Expr]] = set()
+        stack = outputs[:]
         while stack:
             node = stack.pop()
             for operand, axis in zip(node.operands, self.cuts[node].axes, strict=True):
@@ -169,5 +171,6 @@ def gather(parts: list[Any], part: Any, fold: Any, count: int) -> None:
     Rounding then grows with the logarithm of their count.
     """
     while count % 2 == 0:
-        part, count = fold(parts.pop(), part), count // 2
+        part = fold(parts.pop(), part)
+        count = count // 2
     parts.append(part)

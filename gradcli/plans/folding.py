@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Rebuilding, interpret
-from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, constant_value, interpret, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic

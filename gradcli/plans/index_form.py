@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from gradcli.graph.interpret import Rebuilding, interpret
-from gradcli.graph.nodes import Expr, Graph
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, interpret
 from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise import arithmetic

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Rebuilding, interpret, size_of
-from gradcli.graph.nodes import Expr, Graph, dependents, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, dependents, interpret, reachable, size_of
 from gradcli.graph.sweep import vjp
 from gradcli.graph.transforms import push_tangents
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
@@ -35,7 +34,8 @@ class Batched(Rebuilding):
 
     def __init__(self, graph: Graph, moving: Collection[Expr], extent: int) -> None:
         super().__init__(graph)
-        self.moving, self.extent = moving, extent
+        self.moving = moving
+        self.extent = extent
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if node not in self.moving:
@@ -115,7 +115,8 @@ class Linearized:
         if ``back`` is set. ``times`` is the number of directions in a call.
         """
         graph = beside[0].graph
-        self._beside, self._times = len(beside), times
+        self._beside = len(beside)
+        self._times = times
         self.shapes = [x.shape for x in (outs if back else wrt)]
         directions = [graph.leaf("direction", shape) for shape in self.shapes]
         ends = (
@@ -123,7 +124,8 @@ class Linearized:
             if back
             else push_tangents(outs, dict(zip(wrt, directions, strict=True)))
         )
-        roots, moving = [*beside, *ends], dependents(reachable(ends), directions)
+        roots = [*beside, *ends]
+        moving = dependents(reachable(ends), directions)
         largest = max((size_of(node) for node in moving), default=0)
         self._is_batched = times * largest <= _BYTES
         inner = Graph(graph.limits)

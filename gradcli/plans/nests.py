@@ -256,7 +256,8 @@ class Planner:
         """
         largest = max(item.work for item in (view.item for view in nest.outputs.values()))
         ends = [view.item for view in nest.outputs.values()]
-        found, stack = set(ends), ends
+        found = set(ends)
+        stack = ends
         while stack:
             for item in stack.pop().operands:
                 if item in found:

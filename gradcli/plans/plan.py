@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import NativeError
-from gradcli.graph.interpret import bytes_of, scratch_of, size_of
-from gradcli.graph.nodes import Expr, Graph
+from gradcli.graph.nodes import Expr, Graph, bytes_of, scratch_of, size_of
 from gradcli.plans.assembly import Compiled, Writer, compile_source, deliver, last_uses
 from gradcli.plans.backend import ONCE, choose_backend, explain_choice, work_of
 from gradcli.plans.blocks import Cutter, Step, Stretch
@@ -77,9 +76,12 @@ class Plan:
         derived: int = 0,
     ) -> None:
         self.subject, self.leaves = subject, list(leaves)
-        self.precision, self.threads = precision, threads
+        self.precision = precision
+        self.threads = threads
         roots, risky = self._fold()
-        self.work, self.calls, self._derived = work_of(roots), calls, derived
+        self.work = work_of(roots)
+        self.calls = calls
+        self._derived = derived
         self.asked, self.backend = backend, choose_backend(backend, self.work, calls)
         self.memory = 0  # bytes that it holds at once besides its inputs, including results
         self._hindrance = "no C compiler works"  # why no native code runs where it is worth it

@@ -15,8 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
+from gradcli.graph.nodes import Expr, Graph, constant_value, forward, reachable
 from gradcli.graph.sweep import backward, itself, ones_like, vjps_at, zeros_like
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.elementwise import logic

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Rebuilding, interpret
-from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
+from gradcli.graph.nodes import Expr, Graph, Rebuilding, constant_value, interpret, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.linalg import products
@@ -22,7 +21,6 @@ from gradcli.ops.spec import Op
 from gradcli.plans.backend import additions, steps
 from gradcli.plans.source import Source
 
-Unrolled = Callable[..., list[Any] | None]
 _MOST = 64  # most entries of an array
 _MOST_MOVED = 1 << 10  # most entries of an array whose operation only moves them
 _CALL = 24  # additions of Python's floats in the time of one operation of NumPy on a small array
@@ -31,7 +29,9 @@ _ZERO = "(0.0)"  # how a zero is written
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
 
 
-def unroll(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int) -> Unrolled | None:
+def unroll(
+    leaves: Sequence[Expr], roots: Sequence[Expr], derived: int
+) -> Callable[..., list[Any] | None] | None:
     """Return a function that gives the roots' values, or None if they cannot be unrolled.
 
     Its arguments are the leaves' values, and arrays for the results. The last roots, ``derived``,
@@ -191,7 +191,8 @@ def _write(
     steps: Sequence[Expr],
 ) -> Source:
     source = Source("float64")
-    values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
+    values = [source.new("v") for _ in leaves]
+    outs = [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
     for leaf, value in zip(leaves, values, strict=True):
         numbers = entries[leaf].ravel().tolist()

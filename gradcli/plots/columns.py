@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable, rebuild
 from gradcli.graph.sweep import vjps_at
 from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope
@@ -122,7 +121,8 @@ class Columns:
 
         def probe(xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             columns = (xs if n == name else np.full(len(xs), fixed[n]) for n in self.moving)
-            found, shape = function(*columns), (len(xs), entries)
+            found = function(*columns)
+            shape = (len(xs), entries)
             return found.values.reshape(shape), found.slopes[name].reshape(shape)
 
         return probe

@@ -150,7 +150,9 @@ def _show_poles(low: Array, high: Array, least: Array) -> tuple[Array, Array]:
     There are two signs of it: the value grows inwards from both points, and it changes against the
     slopes at both.
     """
-    sign, slopes, rise = np.sign(low[1]), np.sign([low[2], high[2]]), high[1] - low[1]
+    sign = np.sign(low[1])
+    slopes = np.sign([low[2], high[2]])
+    rise = high[1] - low[1]
     inwards = (sign == np.sign(high[1])) & (sign * slopes[0] > 0) & (sign * slopes[1] < 0)
     return inwards, (np.sign(rise) * slopes < 0).all(axis=0) & (np.abs(rise) > least)
 
@@ -261,7 +263,8 @@ def _once(found: list[tuple[int, Place, float, float]]) -> list[tuple[int, Place
         entry, place, width, _ = new
         last, before, reach, _ = kept[-1] if kept else (None, place, 0.0, 0.0)
         beside = place.low <= before.high + 4 * math.ulp(before.high) or before.at == place.at
-        reach, kinds = max(reach, width), {before.kind, place.kind}
+        reach = max(reach, width)
+        kinds = {before.kind, place.kind}
         apart = place.at - before.at > _FLANK * reach
         if last != entry or (apart if "pole" in kinds else len(kinds) > 1 or not beside):
             kept.append(new)

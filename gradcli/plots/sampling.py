@@ -76,7 +76,8 @@ def _suspects(found: Samples, most: int) -> tuple[Array, Array, Array]:
     """
     xs, values, slopes, _ = found
     widths = np.diff(xs)[:, None]
-    turned, rise = np.abs(np.diff(slopes, axis=0)), np.abs(np.diff(values, axis=0))
+    turned = np.abs(np.diff(slopes, axis=0))
+    rise = np.abs(np.diff(values, axis=0))
     bent = np.abs(np.diff(values, axis=0) - widths * (slopes[1:] + slopes[:-1]) / 2)
     size = np.abs(slopes[1:]) + np.abs(slopes[:-1])
     score = turned / size + bent / (rise + widths * size)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gradcli.data import id_text
 from gradcli.errors import InputError
 from gradcli.files.arrays import parse_array
 from gradcli.files.npy import is_handed_over, open_data, read_within
 from gradcli.files.settings import nearest
 from gradcli.inert import shell_command
 from gradcli.limits import DEFAULT
-from gradcli.report.data import id_text
 from gradcli.report.describing import repository
 from gradcli.report.outcomes import XFAILED, Identity, Outcome, Tally, identity_of
 from gradcli.storage import absolute, here, write_whole

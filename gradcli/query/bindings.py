@@ -60,13 +60,15 @@ def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
                is bound before
     of         whether it is no binding where it stands before the sign
     """
-    parts, bound = re.split(r"([;\n])", text), set[str]()
+    parts = re.split(r"([;\n])", text)
+    bound: set[str] = set()
     last = len(text.rstrip("; \n"))
     for i, part in enumerate(parts):
         sides = _EQUALS.split(part)
         if len(sides) != 2 or sides[0].count("(") != sides[0].count(")"):
             continue
-        head, used = _HEAD.fullmatch(sides[0]), words(sides[1])
+        head = _HEAD.fullmatch(sides[0])
+        used = words(sides[1])
         is_last = len("".join(parts[: i + 1])) >= last
         if head is None or (
             (head[1] == dependent if of else is_last and dependent in used - bound)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.verdicts import box_text
 from gradcli.errors import (
     EvaluationError,
     GradcliError,
@@ -25,7 +26,6 @@ from gradcli.query.over import place_notes
 from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
-from gradcli.report.verdicts import box_text
 
 if TYPE_CHECKING:
     from gradcli.query.programs import Programs
@@ -41,7 +41,9 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.search import Function
 
-    scope, root, box = program.scope, lowered.value, options.over
+    scope = program.scope
+    root = lowered.value
+    box = options.over
     record.warnings += left_out(scope, [root], "a range")
     if root.shape:
         raise ShapeError(

@@ -16,6 +16,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
+from gradcli.check.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.data import id_text
 from gradcli.errors import (
     GradcliError,
     InputError,
@@ -41,8 +43,6 @@ from gradcli.query.programs import (
     record_of,
     run_statement,
 )
-from gradcli.report.data import id_text
-from gradcli.report.lines import entry_text
 from gradcli.report.outcomes import (
     ERROR,
     FAILED,
@@ -54,8 +54,7 @@ from gradcli.report.outcomes import (
     given_of,
 )
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
-from gradcli.texts import Source, Span, one_line, text_lines
+from gradcli.texts import Source, Span, entry_text, one_line, text_lines
 
 # -- From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in
 # common.
@@ -361,12 +360,10 @@ class RecordLines:
             known.get("meta"),
             given_of(known.get("given")) if self.skips else None,
         )
-        record.file, record.line, record.column, record.record_line = (
-            None if path == "-" else path,
-            number,
-            1,
-            True,
-        )
+        record.file = None if path == "-" else path
+        record.line = number
+        record.column = 1
+        record.record_line = True
         return record
 
     def _of_given(self, given: InputRecord, options: Options, where: str, folder: Path) -> Any:
@@ -382,10 +379,8 @@ class RecordLines:
             and not deviations
             and all(claim.of in {*values, "value"} for claim in given.expect)
         ):
-            record, mentioned = (
-                programs.cache.in_record(values, Source(given.expr, where), options, given.id),
-                programs.cache.mentioned,
-            )
+            record = programs.cache.in_record(values, Source(given.expr, where), options, given.id)
+            mentioned = programs.cache.mentioned
         if record is None:
             program = programs.fresh(
                 options.state,
@@ -573,7 +568,8 @@ class Runner:
         They know the names of the statements before.
         """
         if self.program is None or self.done > first:
-            self.program, self.done = self._fresh(), 0
+            self.program = self._fresh()
+            self.done = 0
         for i in range(self.done, last + 1):
             if i >= first or not isinstance(self.statements[i], Asked):
                 record = self._run(i)

@@ -96,7 +96,8 @@ def search(words: Sequence[str]) -> list[tuple[str, Function]]:
 
     Those with all words in a name come first.
     """
-    wanted, ranked = [word.lower() for word in words], list[tuple[bool, str, Function]]()
+    wanted = [word.lower() for word in words]
+    ranked: list[tuple[bool, str, Function]] = []
     for family, record in functions():
         names = " ".join((record.name, *record.aliases)).lower()
         if all(word in f"{names} {family} {record.doc}".lower() for word in wanted):

@@ -15,13 +15,12 @@ from gradcli.errors import (
     did_you_mean,
 )
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Values, forward, hold_work
-from gradcli.graph.nodes import Expr, definition_order, reachable
+from gradcli.graph.nodes import Expr, Values, definition_order, forward, hold_work, reachable
 from gradcli.graph.sweep import (
-    contributions,
     grad_nodes,
     has_nan,
     ones_like,
+    pull_back,
     scale,
     slopes_of,
     sweep,
@@ -313,7 +312,7 @@ def nan_in_pytorch(
     if not any(node.op is where for node in order):
         repair = ""
     for name, x in wrt.items():
-        adjoint, made = _as_pytorch(order, {root: record.seed}, x, values)
+        adjoint, made = _as_pytorch(order, root, record.seed, x, values)
         lost = np.isnan(adjoint) & np.isfinite((record.grad or {})[name])
         if made and np.any(lost):
             first, *others = np.argwhere(lost).tolist()
@@ -347,27 +346,25 @@ def choices_of_jax(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Recor
 
 
 def _as_pytorch(
-    order: Sequence[Expr], seeds: Mapping[Expr, Any], x: Expr, values: Values
+    order: Sequence[Expr], root: Expr, seed: Any, x: Expr, values: Values
 ) -> tuple[Any, list[Expr]]:
     """Return the adjoint of x with IEEE products, and the nodes that make NaN on the way."""
-    needed, made = grad_nodes(order, {x}), list[Expr]()
+    needed = grad_nodes(order, {x})
+    made: list[Expr] = []
     adjoints: dict[Expr, Any] = {}
 
     def pull(node: Expr, cotangent: Any) -> Any:
         adjoints[node] = cotangent
-        wanted = tuple([operand in needed for operand in node.operands])
-        if node.op is None or True not in wanted:
-            return ()
-        if node.op.kind == "flat":  # PyTorch passes zeros back through flat operations
-            return [cotangent * 0.0 if want else None for want in wanted]
-        of = [None if each is None else values[each] for each in (node, *node.operands)]
-        parts = contributions(node, wanted, cotangent, of, scale)
+        if node.op is not None and node.op.kind == "flat":
+            # PyTorch passes zeros back through flat operations.
+            return [cotangent * 0.0 if x in needed else None for x in node.operands]
+        parts = pull_back(node, needed, cotangent, values.__getitem__, scale)
         if has_nan(tuple(parts)) and not has_nan(cotangent):
             made.append(node)
         return parts
 
     with np.errstate(all="ignore"):
-        sweep(order, {root: seed for root, seed in seeds.items() if root in needed}, pull)
+        sweep(order, {root: seed} if root in needed else {}, pull)
     return adjoints.get(x, 0.0), made
 
 

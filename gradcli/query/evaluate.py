@@ -20,8 +20,17 @@ from gradcli.errors import (
     TypeMismatchError,
     did_you_mean,
 )
-from gradcli.graph.interpret import WITH_GRADIENT, Values, forward, held_by, hold_program, hold_work
-from gradcli.graph.nodes import Expr, Leaf, reachable
+from gradcli.graph.nodes import (
+    WITH_GRADIENT,
+    Expr,
+    Leaf,
+    Values,
+    forward,
+    held_by,
+    hold_program,
+    hold_work,
+    reachable,
+)
 from gradcli.graph.sweep import has_nan, useful_nodes, vjps_at
 from gradcli.language.calls import is_function
 from gradcli.language.run import Lowered, Program
@@ -368,7 +377,7 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
             record.uncertainty = propagate(scope, root, order, record, options.covariances)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt and options.mode in ("grad", "jacobian", "hessian"):
-        from gradcli.query.general_formulas import derivative_formulas
+        from gradcli.formulas.derivatives import derivative_formulas
 
         found = derivative_formulas(
             scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex
@@ -562,5 +571,5 @@ def _assert(program: Program, lowered: Lowered, record: Record, options: Options
         return
     relations = compare_relations(scope, lowered)
     if options.decide_asserts and options.check:
-        record.check = decide_assert(scope, lowered, relations, record, options)
+        record.check = decide_assert(scope, lowered, relations, options)
     record.take_outcome(relations)

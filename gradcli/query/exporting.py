@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gradcli.data import data
 from gradcli.exports.python import Target
 from gradcli.exports.subject import Subject
-from gradcli.graph.interpret import forward, rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable, rebuild
 from gradcli.graph.sweep import slopes_of
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
@@ -24,7 +24,6 @@ from gradcli.query.evaluate import seed_of, variables
 from gradcli.query.free_variables import lower_freely
 from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
-from gradcli.report.data import data
 from gradcli.report.records import Answer
 
 
@@ -72,7 +71,8 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
     wrt, _ = variables(scope, order, options, lowered.static_uses)
     # Raises where the expression has no value: then it has no function to export either.
     forward([root], scope.values, scope.precision, order)
-    words, gradients = "", {}
+    words = ""
+    gradients = {}
     if root.kind == FLOAT and wrt:
         seed, given = seed_of(program, root, options)
         gradients = slopes_of(root, wrt, root.graph.constant(np.asarray(seed)) if given else None)

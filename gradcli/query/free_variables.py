@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.formula_claims import anything, smaller_domain
+from gradcli.check.verdicts import POINTS, Check, Verdict
 from gradcli.errors import (
     AmbiguousError,
     EvaluationError,
@@ -25,8 +26,7 @@ from gradcli.errors import (
     ShapeError,
     UnknownNameError,
 )
-from gradcli.graph.interpret import rebuild
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, reachable, rebuild
 from gradcli.graph.sweep import varied_nodes
 from gradcli.language.calls import is_function
 from gradcli.language.reading import (
@@ -45,7 +45,6 @@ from gradcli.plots.columns import Columns
 from gradcli.query.glued_names import refuse_glued
 from gradcli.query.programs import run_statement
 from gradcli.report.records import Record
-from gradcli.report.verdicts import POINTS, Check, Verdict
 
 # -- Points for names without values: some of all signs and sizes, some within the domains of
 # operations. The same state gives the same points.
@@ -89,7 +88,8 @@ _APART = 0.25  # spacing of the numbers for names, so that none are equal by cha
 
 def names_needed(statement: Statement, scope: Scope) -> list[str]:
     """Return the names without values that a statement mentions, also through functions."""
-    own, line = names_bound_by(statement), statement.place[0]
+    own = names_bound_by(statement)
+    line = statement.place[0]
     # Except failures of this statement itself.
     failed = {name for name, place in scope.failed.items() if name not in own or place != line}
     given = {
@@ -303,7 +303,9 @@ class SampledPoints:
                     Verdict.UNDETERMINED,
                     reason=f"none of {points} points has a finite value: give values to {names}",
                 )
-                best.asserted, best.relations, best.point = None, [], {}
+                best.asserted = None
+                best.relations = []
+                best.point = {}
         best.points = inside
         return best
 
@@ -353,7 +355,8 @@ class SampledPoints:
                 or best.check is None
                 or self._counts_for(check) > self._counts_for(best.check)
             ):
-                best, gravest = record, None if place in agreeing else point
+                best = record
+                gravest = None if place in agreeing else point
         if gravest is not None:
             best = self.at(gravest)
         held.update(dict.fromkeys(held, max(0, len(agreeing) - 1)))
@@ -402,7 +405,8 @@ class SampledPoints:
 
         Domains with many operations on a name are hardly met by chance.
         """
-        random, shape = np.random.default_rng(self.options.state), (_TRIED, len(self.leaves))
+        random = np.random.default_rng(self.options.state)
+        shape = (_TRIED, len(self.leaves))
         numbers = random.uniform(-1, 1, shape) * 10.0 ** random.integers(-1, 2, shape)
         points = [dict(zip(self.leaves, row, strict=True)) for row in numbers]
         return [points[i] for i in np.flatnonzero(self.inside(points))[: self.options.trials]]
@@ -412,7 +416,9 @@ class SampledPoints:
 
         The query works entry by entry, and all points are judged at once.
         """
-        lowered, options, function = self.lowered, self.options, self._function
+        lowered = self.lowered
+        options = self.options
+        function = self._function
         if (
             not (isinstance(lowered.statement, Query) and points and self.leaves)
             or options.mode != "grad"
@@ -430,7 +436,7 @@ class SampledPoints:
         )
         finite = found.inside & np.isfinite([*found.slopes.values()]).all(axis=0)
         places = np.flatnonzero(finite).tolist()
-        agreeing = set[int]()
+        agreeing: set[int] = set()
         if len(places) > 1 and all(claim.formula for claim in options.claims):
             # Claims are tried around single points only, not around columns of points.
             claims = tuple(replace(claim, around=None) for claim in options.claims)
@@ -447,7 +453,8 @@ class SampledPoints:
     def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
         """Yield the statement while its free names are columns of numbers."""
         scope = self.program.scope
-        tables, replaced = (scope.names, scope.leaves), set(scope.replaced)
+        tables = (scope.names, scope.leaves)
+        replaced = set(scope.replaced)
         before = [dict(table) for table in tables]
         wide = {
             leaf: scope.bind_value(name, column)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -108,7 +108,8 @@ class Flat:
                 f"the vector has the shape {array.shape}: it holds {wanted} entries along one "
                 f"axis, for {self._layout}"
             )
-        found, begin = {}, 0
+        found = {}
+        begin = 0
         for name, shape in self.shapes.items():
             size = array.size - self._size if shape is None else math.prod(shape)
             part = array[begin : begin + size]
@@ -175,7 +176,8 @@ class Compiled:
     options: tuple[str, ...] = ()  # keyword options of a call
 
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
-        self.settings, self.sparse = settings, sparse
+        self.settings = settings
+        self.sparse = sparse
         self.float_dtype = settings.float_dtype
         self.words = {*(settings.wrt or ())}  # names in the expression, including functions
         for statement in statements_of(settings.expression, settings.limits):
@@ -257,7 +259,8 @@ class Compiled:
         if at is not None or not self.words.issuperset(bindings):
             bindings = self._by_names(at, bindings)
         parts: list[Any] = list(bindings)  # names and shapes: the key of a plan
-        dtype, kind = self.float_dtype, None
+        dtype = self.float_dtype
+        kind = None
         for name, value in bindings.items():
             if type(value) is _ARRAY and value.dtype is dtype:
                 parts.append(value.shape)
@@ -455,11 +458,7 @@ class Value(Compiled):
         return np.ravel(value) if value.ndim else value
 
 
-_Results = TypeVar("_Results")
-_Patterns = TypeVar("_Patterns")
-
-
-class _Matrix(Compiled, Generic[_Results, _Patterns]):
+class _Matrix(Compiled):
     """A function that has a matrix of derivatives."""
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -482,7 +481,7 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         /,
         *further: Any,
         **bindings: Any,
-    ) -> _Results:
+    ) -> Any:
         """Return the value and its matrices of derivatives.
 
         `jacobian` gives the value, and by each name the Jacobian, of the value's shape followed by
@@ -492,12 +491,10 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of
         the value (of x) and a column for each entry of the name (of y), in C order.
         """
-        found: _Results = self.call(
-            [at, *further] if further else at, bindings, out="sparse" * self.sparse
-        )
-        return found
+        values = [at, *further] if further else at
+        return self.call(values, bindings, out="sparse" * self.sparse)
 
-    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
+    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
         """Return the entries of each matrix that may be other than zero.
 
         The shapes of values are given as for ``prepare``. The result is sparse arrays of booleans,
@@ -505,25 +502,26 @@ class _Matrix(Compiled, Generic[_Results, _Patterns]):
         the others may be.
         """
         plan, order = self.plan_for(shapes, named)
-        found: _Patterns = found_by_name(plan.patterns(order))
-        return found
+        return found_by_name(plan.patterns(order))
 
 
-class Jacobian(_Matrix[tuple[Any, dict[str, Any]], dict[str, Any]]):
+class Jacobian(_Matrix):
     """A value and its Jacobians as a function of names. Made by `jacobian`."""
 
     plans = MatrixPlan
+    __call__: Callable[..., tuple[Any, dict[str, Any]]]
+    sparsity: Callable[..., dict[str, Any]]
 
 
-class Hessian(
-    _Matrix[tuple[Any, dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]]
-):
+class Hessian(_Matrix):
     """A scalar, its gradients and its second derivatives as a function of names.
 
     Made by `hessian`.
     """
 
     plans = HessianPlan
+    __call__: Callable[..., tuple[Any, dict[str, Any], dict[str, dict[str, Any]]]]
+    sparsity: Callable[..., dict[str, dict[str, Any]]]
 
 
 def _by_name(name: str) -> str:

@@ -16,7 +16,10 @@ from functools import partial
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Claim, Verdict
+from gradcli.data import group_pairs
 from gradcli.errors import GradcliError, UnknownNameError, as_gradcli_error, did_you_mean
+from gradcli.formulas.derivatives import general
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
@@ -24,6 +27,7 @@ from gradcli.language.reading import mentioned_names
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
+from gradcli.notation import Path
 from gradcli.ops.axes import repeated_axes
 from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
@@ -37,13 +41,10 @@ from gradcli.query.free_variables import (
     in_one_statement,
     lower_freely,
 )
-from gradcli.query.general_formulas import general
 from gradcli.query.programs import Script, answer, locate, record_of
 from gradcli.query.uncertainty import left_out
-from gradcli.report.data import group_pairs
-from gradcli.report.derivative_record import DerivativeRecord, Path
+from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- Places of the kinks of an expression, by the equations that records of operations have for
 # them. A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2`
@@ -69,7 +70,8 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
         for node in reachable([root])
         if node.is_leaf and node.payload.name in names
     }
-    function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
+    function = Columns(scope, root, leaves, leaves)
+    conditions = list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # generic values, none special
     intervals = _GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)
     places, equations = dict[str, None](), dict[str, None]()
@@ -151,7 +153,8 @@ class Judging:
             below = self.read(path) if path else query
             if below is not None:
                 self.hold(path, names, below)
-        self.record.check, self.record.points = self.check, self.least
+        self.record.check = self.check
+        self.record.points = self.least
 
     def read(self, path: Path) -> Query | None:
         """Return a formula as a query of the expression's shape, or None if there is none."""
@@ -246,14 +249,16 @@ class Judging:
         if self.kinks and worst is not Verdict.KINK and not path:
             self.record.warnings.append(f"kinks {self.kinks}")
         if worst > self.check.verdict:
-            self.check.verdict, self.check.reason = worst, why
+            self.check.verdict = worst
+            self.check.reason = why
         self.least = min(self.least or found.points, found.points)
 
     def _leave_open(self, path: Path, reason: str) -> None:
         key = ",".join(path)
         self.check.claims.append(Claim(key, "formula", Verdict.UNDETERMINED, reason=reason))
         if self.check.verdict < Verdict.UNDETERMINED:
-            self.check.verdict, self.check.reason = Verdict.UNDETERMINED, reason
+            self.check.verdict = Verdict.UNDETERMINED
+            self.check.reason = reason
 
 
 def _sum_formula(text: str, shape: tuple[int, ...], to: tuple[int, ...]) -> str:
@@ -275,7 +280,8 @@ _LISTED = 20  # names listed in a help
 
 def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
     """Yield a record for each query among the statements of a program, and for each error."""
-    program, found = script.opened, False
+    program = script.opened
+    found = False
     said: list[Binding | Definition] = []
 
     def derive(query: Query, said: Statement, names: Path | None) -> DerivativeRecord:
@@ -307,9 +313,11 @@ def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
     if not found:  # no query: derive the functions it defines, or else the last name it binds
         definitions = [part for part in said if isinstance(part, Definition)]
         for part in definitions or said[-1:]:
-            text, names = part.name, None
+            text = part.name
+            names = None
             if isinstance(part, Definition):
-                text, names = f"{part.name}({', '.join(part.parameters)})", tuple(part.parameters)
+                text = f"{part.name}({', '.join(part.parameters)})"
+                names = tuple(part.parameters)
             names = names if asked.wrt is None else asked.wrt
             record = derive(query_of(text, program), part, names)
             if asked.related is not None:

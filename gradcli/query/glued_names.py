@@ -106,7 +106,8 @@ def refuse_glued(
 
 def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
     """Yield the expressions of statements, and of the functions that they call."""
-    pending, seen = [*statements], set[str]()
+    pending = [*statements]
+    seen: set[str] = set()
     for statement in pending:  # grows during the loop
         own = statement.parameters if isinstance(statement, Definition) else ()
         for expression in expressions_of(statement):

@@ -217,7 +217,9 @@ def _answers(
     from gradcli.query.programs import Script, programs_with, refuse_unknown
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
-    known, usual, what = given.words(given.text_of(text)), _usual(function), function.__name__
+    known = given.words(given.text_of(text))
+    usual = _usual(function)
+    what = function.__name__
     directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
     moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
     for word in {"wrt", "freeze"} & arguments.keys():
@@ -225,7 +227,8 @@ def _answers(
         arguments[word] = usual[word] if found is None else found
         moving |= {*(found or ())}
     given.refuse_unknown(keywords, known | moving, usual, what)
-    values, ranges = given.bind_values(at, keywords, known, _by_name), dict[str, str]()
+    values = given.bind_values(at, keywords, known, _by_name)
+    ranges: dict[str, str] = {}
     for name, value in [*values.items()] if function in (bound, plot) else ():
         is_pair = isinstance(value, tuple) and len(value) == 2
         text_of_range = "..".join(map(str, value)) if is_pair else value

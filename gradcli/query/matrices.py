@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import forward, hold_work
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, hold_work, reachable
 from gradcli.graph.sparsity import (
     Compression,
     Pattern,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verdict, Worst, box_text
 from gradcli.errors import ShapeError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, definition_order
+from gradcli.graph.nodes import Expr, definition_order, forward
 from gradcli.graph.sweep import grad
 from gradcli.language.run import Lowered
 from gradcli.language.scope import Scope
@@ -26,15 +26,6 @@ from gradcli.options import Options
 from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
-from gradcli.report.verdicts import (
-    OF_HOLDING,
-    Check,
-    Claim,
-    VariableCheck,
-    Verdict,
-    Worst,
-    box_text,
-)
 from gradcli.texts import Source
 
 if TYPE_CHECKING:
@@ -104,17 +95,11 @@ def hold_over(
             found = subjects.decide(said, None if claim.of == "value" else wrt[claim.of])
             check.claims.append(Claim(claim.of, claim.kind, *found))
         if not check.claims:
-            for name, x in wrt.items():
-                if x in everything:
-                    verdict, worst, reason = subjects.decide(grad(total, x), x)
-                    if verdict is Verdict.AGREE:
-                        reason = "of the rules: floats are not held over a box"
-                    check.variables[name] = VariableCheck(
-                        verdict, "ranges", worst=worst, reason=reason
-                    )
-            check.verdict = max(
-                (part.verdict for part in check.variables.values()), default=Verdict.SKIPPED
-            )
+            check.variables = {
+                name: subjects.hold_rules(x) for name, x in wrt.items() if x in everything
+            }
+            verdicts = [part.verdict for part in check.variables.values()]
+            check.verdict = max(verdicts, default=Verdict.SKIPPED)
     return check
 
 
@@ -127,6 +112,13 @@ class Subjects:
     variables: Mapping[Expr, Ends]
     over: Mapping[str, Ends]
     region: Region
+
+    def hold_rules(self, x: Expr) -> VariableCheck:
+        """Return the verdict on the derivative by a name that the engine's rules give."""
+        verdict, worst, reason = self.decide(grad(self.root, x), x)
+        if verdict is Verdict.AGREE:
+            reason = "of the rules: floats are not held over a box"
+        return VariableCheck(verdict, "ranges", worst=worst, reason=reason)
 
     def decide(self, left: Expr, subject: Expr | None) -> tuple[Verdict, Worst | None, str | None]:
         """Decide whether a node equals the function, or the reference's derivative of it by a name.
@@ -141,7 +133,8 @@ class Subjects:
 
         def refutes(point: Sequence[float]) -> bool:
             """Tell whether the computed number is off the reference by more than rounding."""
-            reference, computed = value_at(truth, Box.at(point)), self._at(left, point)
+            reference = value_at(truth, Box.at(point))
+            computed = self._at(left, point)
             if reference is None or not np.isfinite(computed):
                 return False
             low, high = map(float, reference.ends)
@@ -159,7 +152,9 @@ class Subjects:
             return Verdict.UNDETERMINED, None, REACHED
         names = {leaf.payload.name: i for i, leaf in enumerate(self.variables)}
         moving = {name: i for name, i in names.items() if name in self.over}
-        worst, point, box = None, found.point, found.box
+        worst = None
+        point = found.point
+        box = found.box
         if point is not None:
             right = self.root if subject is None else grad(self.root, subject)
             at = {name: point[i] for name, i in moving.items()}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from gradcli.check.verdicts import box_text
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
@@ -26,7 +27,6 @@ from gradcli.query.over import place_notes
 from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
-from gradcli.report.verdicts import box_text
 
 # -- The values of a query over two ranges, on grids for pictures and tables.
 
@@ -122,7 +122,9 @@ def plots(script: Script, options: Options) -> Iterator[PlotRecord]:
 
 @np.errstate(all="ignore")
 def _draw(program: Program, lowered: Lowered, record: PlotRecord, options: Options) -> None:
-    scope, root, ranges = program.scope, lowered.value, options.over
+    scope = program.scope
+    root = lowered.value
+    ranges = options.over
     record.warnings += left_out(scope, [root], "a plot")
     if root.kind != "float":
         raise TypeMismatchError(
@@ -213,7 +215,8 @@ def _break_curves(
 
     The value has gaps at poles and jumps, the slope at kinks, too.
     """
-    xs, found = samples.xs, {}
+    xs = samples.xs
+    found = {}
     for heading, numbers in heights.items():
         found[heading] = np.where(np.isfinite(heights[VALUE] + numbers), numbers, np.nan)
         for place in samples.places[entry]:
@@ -253,7 +256,8 @@ def regions(columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.search import Function
 
-    scope, leaves = columns.scope, {leaf: ranges[name] for name, leaf in present.items()}
+    scope = columns.scope
+    leaves = {leaf: ranges[name] for name, leaf in present.items()}
     try:
         function = Function(columns.root, leaves, scope.values, scope.precision)
         return [*place_notes(scope, function, function.find_places(), [*present])]
@@ -270,7 +274,8 @@ def regions(columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
 
 def marks_of(name: str, samples: Samples, entry: int) -> tuple[list[Mark], list[str]]:
     """Return the marks of one curve in order, and notes."""
-    places, lost = samples.places[entry], ~np.isfinite(samples.values[:, entry])
+    places = samples.places[entry]
+    lost = ~np.isfinite(samples.values[:, entry])
     at = samples.values[np.searchsorted(samples.xs, [place.at for place in places]), entry]
     marks = [
         _mark(name, place, middle)

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.errors import (
     EvaluationError,
     GradcliError,
@@ -24,6 +25,7 @@ from gradcli.errors import (
     UsageError,
     as_gradcli_error,
 )
+from gradcli.formulas.derivatives import general
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, reachable
@@ -31,16 +33,15 @@ from gradcli.language.lowering import as_read
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
+from gradcli.notation import Path
 from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.options import Options
 from gradcli.query.bindings import as_equations
 from gradcli.query.free_variables import SampledPoints, lower_freely
 from gradcli.query.general_derivatives import derivative, query_of
-from gradcli.query.general_formulas import general
 from gradcli.query.programs import Script, record_of, run_statement
-from gradcli.report.derivative_record import DerivativeRecord, Path, Step
+from gradcli.report.derivative_record import DerivativeRecord, Step
 from gradcli.report.records import Answer, Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.texts import Span, text_lines
 
 _NO_NAME = "the equation has no name '{}' that depends on the others"
@@ -64,20 +65,23 @@ class Implicit:
 
         def fill(text: str, names: list[str], formulas: _Formulas) -> None:
             slopes, curve = self._slopes(program, text, names, asked.wrt)
-            record.names, record.absent = tuple(slopes), ()
+            record.names = tuple(slopes)
+            record.absent = ()
             if curve:
                 record.known = record.depending = ()
             if asked.order > 1 and len(slopes) > 1:
                 raise UsageError(
                     "a higher derivative is by one name", help=f"write {record.names[0]} after it"
                 )
-            sides, bound = _operands(formulas.root), program.scope.names
+            sides = _operands(formulas.root)
+            bound = program.scope.names
             for x, (slope, t, by) in slopes.items():
                 first = value = formulas.find(slope, (x,))
                 along = [bound[x]] if by else []
                 formulas.show([y, t], [bound[y], *along] if curve else sides)
                 for order in range(2, asked.order + 1):
-                    path, below = (x,) * order, [formulas.lower(value), *along]
+                    path = (x,) * order
+                    below = [formulas.lower(value), *along]
                     rest = "" if curve else f" + grad({value}, {y})*({first})"
                     value = formulas.find(f"grad({value}, {t}){by}{rest}", path)
                     formulas.show([y, t], below if curve else [*below, formulas.lower(first)])
@@ -94,7 +98,8 @@ class Implicit:
 
         A curve without a query is evaluated where the program ends.
         """
-        found, program = False, script.opened
+        found = False
+        program = script.opened
         for statement in with_equations(script, self).statements():
             if isinstance(statement, Query):
                 record: Record | None = self._at_point(program, statement, options)
@@ -207,7 +212,8 @@ class Rates:
             rate = " + ".join(terms)
             rate = rate if y is None else f"-({rate})/grad({text}, {y})"
             formulas.find(rate, (t,))
-            value, scope = formulas.lower(rate), program.scope
+            value = formulas.lower(rate)
+            scope = program.scope
             if not scope.free.keys() & {*_leaves_of(value)}:
                 number = float(scope.evaluate(value))
                 record.warnings.append(f"the rate is {number:.12g} at these values")
@@ -286,7 +292,8 @@ def _zero_of(program: Program, statement: Query) -> tuple[str, str | None]:
 
     An equation becomes the difference of its sides.
     """
-    read, own = as_read(statement.expression, program.scope), program.scope.functions
+    read = as_read(statement.expression, program.scope)
+    own = program.scope.functions
 
     def text(node: Node) -> str:
         return rewritten(Expression(node, []), own)
@@ -316,7 +323,8 @@ def _at_statement(error: Exception, statement: Query) -> GradcliError:
 
     Names that it points at may stand in both.
     """
-    found, span = as_gradcli_error(error), statement.span
+    found = as_gradcli_error(error)
+    span = statement.span
     if found.source is not None and found.span is not None:
         word = found.source.text[found.span.start : found.span.end]
         start = statement.source.text.find(word, span.start, span.end)

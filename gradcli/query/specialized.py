@@ -283,7 +283,9 @@ class Specialized:
 
     def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any) -> None:
         """``seed`` is what of the seed a plan is made for."""
-        self.settings, self.specs, self.seed = settings, specs, seed
+        self.settings = settings
+        self.specs = specs
+        self.seed = seed
         self.made = Instance(settings, specs)
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)
@@ -312,7 +314,8 @@ class ValueAndGradients(Specialized):
     """The value, and its vector-Jacobian product by each name."""
 
     def compile(self) -> None:
-        made, seed = self.made, self.made.seed(self.seed)
+        made = self.made
+        seed = self.made.seed(self.seed)
         self.plan = self.runs.plan(
             Gradients(made.root, list(made.wrt.values()), seed),
             [*made.leaves, *([] if seed is None else [seed])],
@@ -351,7 +354,8 @@ class ValueAndGradients(Specialized):
         Raises UsageError for others.
         """
         by_names("out", out, "arrays", f'out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}')
-        dtype, taken = self.made.dtype, list[Any](values)
+        dtype = self.made.dtype
+        taken = list[Any](values)
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")

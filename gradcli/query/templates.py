@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError, GradcliError
-from gradcli.graph.interpret import rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
 from gradcli.graph.sweep import backward, itself, ones_like, useful_nodes, zeros_like
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
@@ -279,7 +278,8 @@ class _Valueless(Scope):
 
 def compile_template(template: Template, names: int, numbers: int, limits: Limits) -> None:
     """Give a template of so many names and numbers its program, if it works entry by entry."""
-    scope, source = _Valueless(limits), Source(template.text)
+    scope = _Valueless(limits)
+    source = Source(template.text)
     taken = [*(f"n{i}" for i in range(names)), *(f"c{i}" for i in range(numbers))]
     leaves = [scope.graph.leaf(name, ()) for name in taken]
     scope.names.update(zip(taken, leaves, strict=True))
@@ -345,7 +345,8 @@ class CompilationCache:
     """Evaluates queries by the templates that it has met."""
 
     def __init__(self, limits: Limits, precision: str) -> None:
-        self.limits, self.precision = limits, precision
+        self.limits = limits
+        self.precision = precision
         self.mentioned: set[str] = set()  # names in the last record's expression
         self._families: dict[Any, Family | None] = {}
         self._met: set[Any] = set()  # families met so far, and templates of these
@@ -422,7 +423,8 @@ class CompilationCache:
         terms are of so many templates that the ordinary way takes no longer.
         """
         zero = -0.0  # adding another zero to it keeps that one's sign
-        value, nodes = zero, 0
+        value = zero
+        nodes = 0
         slopes: dict[str, float] = {}
         ranks: dict[str, int] = {}
         templates: set[Template] = set()

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageError, did_you_mean
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import useful_nodes
 from gradcli.language.scope import Scope
 from gradcli.query.derivatives import hessian, jacobian
@@ -136,7 +135,8 @@ def covariance_matrix(
     for names, covariance in given:
         if any(name not in places for name in names):
             continue
-        listed, value = f"--cov {','.join(names)}", np.asarray(covariance, np.float64)
+        listed = f"--cov {','.join(names)}"
+        value = np.asarray(covariance, np.float64)
         if not np.isfinite(value).all():
             raise UsageError(f"{listed}: a covariance is a finite number")
         entries = np.concatenate(
@@ -231,7 +231,8 @@ class Propagation:
         deviation aside. Nothing is recorded, and nothing bends, where there are no second
         derivatives.
         """
-        none, variances = np.zeros(len(self.covariances)), np.diag(self.covariances)
+        none = np.zeros(len(self.covariances))
+        variances = np.diag(self.covariances)
         try:
             blocks = hessian(self.scope, self.root, self.leaves, self.values)
         except GradcliError:
@@ -247,7 +248,8 @@ class Propagation:
         scaled = whole @ self.covariances
         if not np.isfinite(scaled).all():
             return none
-        bias, more = float(np.trace(scaled)) / 2, float(np.trace(scaled @ scaled)) / 2
+        bias = float(np.trace(scaled)) / 2
+        more = float(np.trace(scaled @ scaled)) / 2
         with_it = math.sqrt(float(found.std) ** 2 + more)
         found.second_order = {"bias": bias, "std": with_it}
         if not found.std and with_it:
@@ -281,7 +283,8 @@ class Propagation:
                     else name
                 )
                 slopes = self.slopes[:, k] * spreads[k]
-                odd, even = (high - low) / 2 - slopes, (high + low) / 2 - values - bends[k]
+                odd = (high - low) / 2 - slopes
+                even = (high + low) / 2 - values - bends[k]
                 sizes = np.max(np.abs([slopes, low - values, high - values]), axis=0)
                 rounding = np.abs(values) + np.abs(self.slopes[:, k] * here.flat[i])
                 off = np.maximum(np.abs(odd), np.abs(even)) - _ROUNDING * rounding

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import Expr, constant_value, dependents, reachable
+from gradcli.graph.nodes import Domain, Expr, constant_value, dependents, interpret, reachable
 from gradcli.ops.axes import NoLoop, broadcast, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, forward, interpret
-from gradcli.graph.nodes import Expr, constant_value, definition_order, reachable
+from gradcli.graph.nodes import (
+    Domain,
+    Expr,
+    constant_value,
+    definition_order,
+    forward,
+    interpret,
+    reachable,
+)
 from gradcli.graph.transforms import Derivation
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
 
+from gradcli.data import Data, data, data_in_slots
 from gradcli.inert import latex_text, xml_text
-from gradcli.notation import mathml
+from gradcli.notation import Formula, Path, fraction, mathml, operator
 from gradcli.notation import name as spelled
-from gradcli.report.data import Data, data, data_in_slots
 from gradcli.report.lines import EMPTY, Line, Part, Table, labelled_line, latex_document, notes
-from gradcli.report.records import Answer, fraction, operator
+from gradcli.report.records import Answer
 from gradcli.texts import ByName, display_width, normalize, pad, printable
 
 _TOO_LONG = "(too long to be shown)"
@@ -93,18 +93,6 @@ def steps_in_html(steps: list[Step]) -> str:
 
 
 # -- Derivatives, with their derivations
-
-Path = tuple[str, ...]  # the names that an expression is differentiated by, in order
-
-
-class Formula(NamedTuple):
-    """Derivative as text of the language, and as LaTeX where that is wanted.
-
-    A text that is too long is None.
-    """
-
-    text: str | None
-    latex: str | None = None
 
 
 @data

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from gradcli.report.data import id_text
+from gradcli.check.verdicts import ALGEBRA
+from gradcli.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome, identity_of
 from gradcli.report.records import Record
-from gradcli.report.verdicts import ALGEBRA
 from gradcli.storage import absolute, here, real
 from gradcli.texts import clip_text, inert_lines, one_line, printable, text_lines
 

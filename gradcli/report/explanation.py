@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.data import Data, data_in_slots, group_pairs, plain
 from gradcli.errors import GradcliError
-from gradcli.report.data import Data, data_in_slots, group_pairs, plain
+from gradcli.notation import operator
 from gradcli.report.derivative_record import Step, Steps
-from gradcli.report.records import Record, operator
+from gradcli.report.records import Record
 from gradcli.texts import Source, ends_of, printable
 
 DIGITS = 6  # digits that numbers are rounded to in text

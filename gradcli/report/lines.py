@@ -162,11 +162,6 @@ _FIXED = range(-5, 6)  # powers of ten that are written without an exponent
 _EPSILON = 1e-15  # relative to a number: below this, its own digits do not reach
 
 
-def entry_text(name: str, index: tuple[int, ...]) -> str:
-    """Return what an entry of an array is called: ``x[1, 2]``; ``x`` alone of a number."""
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
-
-
 def with_deviations(values: Any, found: Any, digits: int | None) -> Any:
     """Numbers with their standard deviations as texts: rounded to these, or to so many digits."""
     write = f"{{:.{digits}g}} ± {{:.{digits}g}}".format if digits else round_to_deviation

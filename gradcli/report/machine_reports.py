@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TextIO
 
+from gradcli.data import Data, encode, id_text
 from gradcli.inert import sarif_message, uri, well_formed, xml_text
-from gradcli.report.data import Data, encode, id_text
 from gradcli.report.describing import (
     Place,
     block,

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
+from gradcli.check.verdicts import Verdict
+from gradcli.data import canonical
 from gradcli.errors import InternalError
-from gradcli.report.data import canonical
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 from gradcli.texts import printable
 
 STATUSES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")

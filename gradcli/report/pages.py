@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from gradcli.data import id_text
 from gradcli.inert import markdown_block, markdown_code, workflow_command
-from gradcli.report.data import id_text
 from gradcli.report.describing import (
     Place,
     block,

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.data import group_pairs
 from gradcli.errors import OutputError
 from gradcli.inert import xml_text
-from gradcli.report.data import group_pairs
 from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.lines import short, size
 from gradcli.texts import display_width, ends_of, one_line

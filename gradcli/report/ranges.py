@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.report.data import Data, data
+from gradcli.check.verdicts import box_text
+from gradcli.data import Data, data
 from gradcli.report.lines import Line, Table, labelled_line, notes
 from gradcli.report.records import Answer
-from gradcli.report.verdicts import box_text
 from gradcli.texts import one_line, printable
 
 # -- Bounds over a box ----------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
@@ -12,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from gradcli.data import Data, data, data_in_slots
 from gradcli.errors import GradcliError
-from gradcli.notation import array
+from gradcli.notation import array, fraction, operator
 from gradcli.notation import name as spelled
-from gradcli.report.data import Data, data, data_in_slots
 from gradcli.report.lines import (
     Line,
     Part,
@@ -31,7 +29,7 @@ from gradcli.report.lines import (
 from gradcli.texts import printable, text_lines
 
 if TYPE_CHECKING:
-    from gradcli.report.verdicts import Asserted, Check, VariableCheck
+    from gradcli.check.verdicts import Asserted, Check, VariableCheck
 
 Array = Any  # a NumPy array or scalar
 _LONGEST = 2000  # most characters of a text that is repeated
@@ -420,7 +418,7 @@ class Record(Answer):
 
     def _basis(self, check: Check) -> str:
         """Return the words after the verdict, which may go on after a comma."""
-        from gradcli.report.verdicts import certainty
+        from gradcli.check.verdicts import certainty
 
         word = check.verdict
         parts = [*check.variables.values()] or check.parts
@@ -570,28 +568,3 @@ def _derivative(mode: str, name: str, f: str, partial: bool) -> str:
     if mode == "hvp":
         return f"\\left(\\nabla^2 f\\, v\\right)_{{{spelled(name)}}}"
     return fraction(name.split(","), partial, f)
-
-
-def fraction(path: Sequence[str], partial: bool, of: str = "") -> str:
-    """Return a derivative by names in LaTeX; ``of`` is LaTeX, too."""
-    d = "\\partial" if partial else "d"
-    above = f"{d}^{{{len(path)}}}" if len(path) > 1 else d
-    below = [
-        f"{d} {spelled(name)}" + (f"^{{{count}}}" if count > 1 else "")
-        for name, count in Counter(path).items()
-    ]
-    found = f"\\frac{{{f'{above} {of}'.strip()}}}{{{' '.join(below)}}}"
-    return re.sub(r"\bd (?=\w)", "d", found)
-
-
-def operator(path: Sequence[str], partial: bool = False, of: str = "") -> str:
-    """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``, ``dy/dx`` of a name."""
-    d, order = "∂" if partial else "d", len(path)
-    below = "".join(f"{d}{name}{_raise(count)}" for name, count in Counter(path).items())
-    return f"{d}{_raise(order)}{of}/{below}"
-
-
-def _raise(exponent: int) -> str:
-    return (
-        "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    )

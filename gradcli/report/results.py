@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.texts import by_name
 
 # None where no check was asked for

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradcli.data import id_text
 from gradcli.inert import csv_text
-from gradcli.report.data import id_text
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:

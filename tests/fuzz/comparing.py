@@ -67,8 +67,7 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
     import numpy as np
 
     from gradcli.errors import GradcliError
-    from gradcli.graph.interpret import forward
-    from gradcli.graph.nodes import reachable
+    from gradcli.graph.nodes import forward, reachable
     from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
     from gradcli.query.evaluate import gradient

@@ -68,7 +68,7 @@ def call_of(prefix: str, name: str, arguments: str, keyword: str = "", value: st
 
 def value_of(expression: str) -> Any:
     """The numbers that gradcli makes of an expression. Raises GradcliError."""
-    from gradcli.graph.interpret import forward
+    from gradcli.graph.nodes import forward
     from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
 

@@ -15,11 +15,11 @@ from contextlib import closing
 from gradcli.cli import endings
 from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Cases, Repeating, Work
-from gradcli.cli.decide.running import Inputs
+from gradcli.cli.decide.running import Inputs, say_remarks
 from gradcli.cli.decide.subjects import expression_apart
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of
 from gradcli.cli.write.reports import Progress, Reports
-from gradcli.cli.write.results import say, say_remarks
+from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.report.outcomes import ERROR, Outcome, Summary

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, Verdict
 from gradcli.cli.commands import EvalRequest
 from gradcli.cli.request import limits_of
 from gradcli.cli.write.reports import ChunkProgress
@@ -31,7 +32,6 @@ from gradcli.query.chunked.runs import (
 from gradcli.query.programs import Programs
 from gradcli.query.specialized import Settings
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import real
 
 _MANY = 10_000  # most chunks: more of them would only keep a scheduler busy, and could be larger

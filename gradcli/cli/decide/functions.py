@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check, VariableCheck, Verdict
 from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Budget, Called, Piece, Repeating, Work
 from gradcli.cli.decide.parallel import Worker, alone
@@ -45,7 +46,6 @@ from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
 from gradcli.storage import here, path_text
 from gradcli.texts import words
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from gradcli.cli import endings
 from gradcli.cli.commands import EXAMPLE, EvalRequest, ExportRequest
-from gradcli.cli.endings import FINE, FOUND, code_of
+from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, code_of
 from gradcli.cli.request import Request, assignments, limits_of
-from gradcli.cli.write.results import Form, say, say_remarks, writer_for
+from gradcli.cli.write.results import Form, say, writer_for
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, read_within
 from gradcli.language.run import Program
@@ -441,6 +441,17 @@ class Run:
     def of_records(self, script: Script) -> Iterator[Any]:
         """Return the answers to JSON Lines records."""
         raise UsageError(f"'gradcli {self.command}' reads programs, not records")
+
+
+def say_remarks(remarks: Callable[[], list[str]]) -> int:
+    """Print what is known of names when a run is over, and give the exit code that follows."""
+    try:
+        for remark in remarks():
+            say(f"warning: {remark}")
+    except GradcliError as error:
+        say(error.render())
+        return BAD_INPUT
+    return FINE
 
 
 # -- ``gradcli eval``

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from gradcli.check.verdicts import Verdict
 from gradcli.cli.write.results import say
 from gradcli.errors import InputError
 from gradcli.files.npy import open_data, unreadable
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 from gradcli.storage import write_whole
 from gradcli.texts import normalize, printable
 
@@ -84,7 +84,7 @@ def _expectation(record: Record, before: dict[str, Any]) -> dict[str, Any]:
 
     That is everything, or, if it expects something already, the same with its mistakes corrected.
     """
-    from gradcli.report.data import plain
+    from gradcli.data import plain
 
     grad = {name: plain(slope) for name, slope in (record.grad or {}).items()}
     if not before.get("grad") and before.get("value") is None:

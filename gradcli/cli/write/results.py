@@ -10,14 +10,14 @@ functions of `gradcli.inert` of their own.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradcli.cli.endings import BAD_INPUT, FINE
-from gradcli.errors import GradcliError, UsageError, as_gradcli_error
+from gradcli.errors import UsageError, as_gradcli_error
 from gradcli.inert import LACKING
 from gradcli.texts import clip_text, inert_lines
 
@@ -66,15 +66,25 @@ def say(text: str) -> None:
         print(inert_lines(text), file=sys.stderr, flush=True)
 
 
-def say_remarks(remarks: Callable[[], list[str]]) -> int:
-    """Print what is known of names when a run is over, and give the exit code that follows."""
+def say_last(text: str) -> None:
+    """Lines beside the output that may have no reader any more, as the program ends."""
     try:
-        for remark in remarks():
-            say(f"warning: {remark}")
-    except GradcliError as error:
-        say(error.render())
-        return BAD_INPUT
-    return FINE
+        say(text)
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(
+            error
+        ):
+            raise
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Return whether nobody reads the output any more.
+
+    Windows then reports that the argument is invalid.
+    """
+    return isinstance(error, BrokenPipeError) or (
+        sys.platform == "win32" and error.errno == errno.EINVAL
+    )
 
 
 def hint(text: str) -> None:
@@ -257,7 +267,7 @@ class Writer:
 
 
 def _encode(data: Any, indent: int | None = None) -> str:
-    from gradcli.report.data import encode
+    from gradcli.data import encode
 
     return encode(data, indent)
 

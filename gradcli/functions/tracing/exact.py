@@ -17,13 +17,13 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.crosscheck import cross_check
 from gradcli.check.rounding import error_bounds, is_unsure, roots_each_way
+from gradcli.check.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
 from gradcli.functions.precision import Format, bounded_in, epsilon_of, room_at_zeros, room_of
 from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays
 from gradcli.functions.tracing.passage import Passage
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import backward, ones_like
 from gradcli.graph.transforms import derive
 from gradcli.language.scope import Scope
@@ -31,7 +31,6 @@ from gradcli.ops.registry import find
 from gradcli.ops.structure import clone
 from gradcli.options import Options
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
@@ -123,7 +122,8 @@ class Exact:
 
         Gives None where there is no verdict.
         """
-        scope, leaves = self.scope(self.subject.floats), self.trace.leaves
+        scope = self.scope(self.subject.floats)
+        leaves = self.trace.leaves
         try:
             found = self.pull({root: np.float64(1)}, leaves.values())
             grad = {
@@ -232,7 +232,8 @@ class Exact:
     def scope(self, floats: Floats) -> Scope:
         """Return a scope with the exact values of the leaves, at these numbers of the arguments."""
         scope = Scope()
-        scope.graph, scope.in_passing = self.trace.graph, True
+        scope.graph = self.trace.graph
+        scope.in_passing = True
         values = {
             self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()
         }
@@ -259,7 +260,8 @@ class Exact:
 
     def _add(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
         """Return the sum of all entries of nodes, with weights."""
-        add, total = find("sum"), None
+        add = find("sum")
+        total = None
         for node, weights in terms:
             weighted = (
                 node
@@ -357,7 +359,8 @@ def run_at(
 
 def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None]) -> Exact | None:
     """Return the trace at these numbers, if it gives the function's own value."""
-    wanted, passage = subject.numbers(floats), Passage()
+    wanted = subject.numbers(floats)
+    passage = Passage()
     try:
         results, nodes, trace = run_at(subject, run, floats, passage)
     finally:
@@ -485,7 +488,7 @@ def _jax(subject: Subject) -> Run:
         (program,) = programs
         # JAX sorts a dictionary by its keys.
         arguments = [Traced(tensors[name], passage) for name in sorted(tensors)]
-        found = JaxprRun(passage).evaluate(program.jaxpr, program.consts, arguments)
+        found = JaxprRun(passage).evaluate(program, arguments)
         return [_tensor_of(part) for part in found]
 
     return run

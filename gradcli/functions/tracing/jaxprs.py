@@ -47,8 +47,10 @@ class JaxprRun:
     custom: bool = False
     place: Callable[[], Place | None] = lambda: None
 
-    def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """Return the results of a program at these arguments."""
+    def evaluate(self, program: Any, arguments: Sequence[Any]) -> list[Any]:
+        """Return the results of a program at these arguments; it may have constants of its own."""
+        jaxpr = getattr(program, "jaxpr", program)
+        constants = getattr(program, "consts", ())
         literal = import_module("jax.extend.core").Literal
         values: dict[Any, Any] = {}
 
@@ -74,11 +76,7 @@ class JaxprRun:
             run = replace(
                 self, custom=self.custom or name.startswith("custom"), place=self.passage.place
             )
-            return (
-                run.evaluate(inner.jaxpr, inner.consts, operands)
-                if hasattr(inner, "jaxpr")
-                else run.evaluate(inner, (), operands)
-            )
+            return run.evaluate(inner, operands)
         if name in _FLOWS:
             return _FLOWS[name](self, parameters, operands)
         if name == "stop_gradient":
@@ -118,40 +116,32 @@ class JaxprRun:
         if isinstance(index, Chosen):
             self.passage.decide()
         branches = parameters["branches"]
-        branch = branches[min(max(int(index), 0), len(branches) - 1)]
-        return self.evaluate(branch.jaxpr, branch.consts, rest)
+        return self.evaluate(branches[min(max(int(index), 0), len(branches) - 1)], rest)
 
     def loop(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``while_loop``: as long as its condition is true."""
-        conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
-        asked, done, carried = (
-            operands[:conditions],
-            operands[conditions : conditions + bodies],
-            list(operands[conditions + bodies :]),
-        )
+        conditions = parameters["cond_nconsts"]
+        bodies = parameters["body_nconsts"]
+        asked = operands[:conditions]
+        done = operands[conditions : conditions + bodies]
+        carried = list(operands[conditions + bodies :])
         condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
-        while bool(self.evaluate(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
-            carried = self.evaluate(body.jaxpr, body.consts, [*done, *carried])
+        while bool(self.evaluate(condition, [*asked, *carried])[0]):
+            carried = self.evaluate(body, [*done, *carried])
         return carried
 
     def scan(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``scan``: its body for each row."""
-        constants, carries, body = (
-            parameters["num_consts"],
-            parameters["num_carry"],
-            parameters["jaxpr"],
-        )
-        fixed, carried, rows = (
-            operands[:constants],
-            list(operands[constants : constants + carries]),
-            operands[constants + carries :],
-        )
+        constants = parameters["num_consts"]
+        carries = parameters["num_carry"]
+        body = parameters["jaxpr"]
+        fixed = operands[:constants]
+        carried = list(operands[constants : constants + carries])
+        rows = operands[constants + carries :]
         order = range(parameters["length"])
         given: list[list[Any]] = []
         for i in reversed(order) if parameters["reverse"] else order:
-            found = self.evaluate(
-                body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)]
-            )
+            found = self.evaluate(body, [*fixed, *carried, *(row[i] for row in rows)])
             carried = found[:carries]
             given.append(found[carries:])
         if parameters["reverse"]:
@@ -160,13 +150,12 @@ class JaxprRun:
 
     def solve(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``custom_linear_solve``: as its own solver does, of what it keeps for that."""
-        counts, solve = parameters["const_lengths"], parameters["jaxprs"].solve
+        counts = parameters["const_lengths"]
+        solve = parameters["jaxprs"].solve
         begin = counts.matvec + counts.vecmat
-        kept, right = (
-            operands[begin : begin + counts.solve],
-            operands[begin + counts.solve + counts.transpose_solve :],
-        )
-        return self.evaluate(solve.jaxpr, solve.consts, [*kept, *right])
+        kept = operands[begin : begin + counts.solve]
+        right = operands[begin + counts.solve + counts.transpose_solve :]
+        return self.evaluate(solve, [*kept, *right])
 
 
 _FLOWS: dict[str, Callable[[JaxprRun, Any, Sequence[Any]], list[Any]]] = {
@@ -185,7 +174,8 @@ def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
 
     A primitive within JAX's own functions has the place where these are called.
     """
-    at, traceback = _frame(equation), equation.source_info.traceback
+    at = _frame(equation)
+    traceback = equation.source_info.traceback
     if at is None:
         return around()
     codes, instructions = traceback.raw_frames()
@@ -303,7 +293,8 @@ def _moving_rule(*sources: int) -> Rule:
     """
 
     def rule(primitive: Any, *operands: Any, **parameters: Any) -> Any:
-        numbered, count = list(operands), 0
+        numbered = list(operands)
+        count = 0
         moved = sources or range(len(operands))
         for i in moved:
             size = int(np.prod(np.shape(operands[i]), dtype=int))
@@ -323,7 +314,8 @@ def _add_at(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -
 
     The adjoints of numbered entries say which ones.
     """
-    jax, size = import_module("jax"), int(np.prod(np.shape(x), dtype=int))
+    jax = import_module("jax")
+    size = int(np.prod(np.shape(x), dtype=int))
     add = partial(primitive.bind, np.zeros(np.shape(x)), np.asarray(indices))
     _, pull = jax.vjp(lambda given: add(given, **parameters), np.zeros(np.shape(new)))
     (places,) = pull(1.0 + np.arange(size).reshape(np.shape(x)))  # 0 marks what is added nowhere

@@ -65,7 +65,8 @@ class Passage:
         Where the other branch is wanted, the opposite is returned.
         """
         self.decide()
-        truth, trace = bool(tensor.array), state.recorder
+        truth = bool(tensor.array)
+        trace = state.recorder
         if trace is None:
             return truth
         node = trace.node_of(tensor)

@@ -156,7 +156,8 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
     The context gives the dtypes that autocast chooses, which the tensors do not show.
     """
     autocast = import_module("torch").autocast
-    entered, chosen = autocast.__enter__, set()
+    entered = autocast.__enter__
+    chosen = set()
 
     def note(self: Any) -> Any:
         if self._enabled:
@@ -192,7 +193,8 @@ class _Holding:
     """The trace, which holds constant what is computed where PyTorch records nothing."""
 
     def __init__(self, trace: Any, passage: Passage) -> None:
-        self._trace, self._passage = trace, passage
+        self._trace = trace
+        self._passage = passage
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """Note that an operation was applied."""

@@ -238,7 +238,8 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     """
     if 0 in index.shape:
         return x
-    shape, index = tuple(x.shape), _count_from_front(index, x.shape[axis])
+    shape = tuple(x.shape)
+    index = _count_from_front(index, x.shape[axis])
     order = argsort(index, axis=axis)
     ordered = take_along(index, order, axis=axis)
     ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
@@ -391,7 +392,8 @@ def _outside(cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> Any:
 )
 def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
     """The base with new entries at an index."""
-    places, region = entry_numbers(base.shape), indexed_shape(base.shape, index=index)
+    places = entry_numbers(base.shape)
+    region = indexed_shape(base.shape, index=index)
     places[numpy_index(index)] = entry_numbers(region, places.size)
     return mix(base, broadcast_to(new, shape=region), places)
 

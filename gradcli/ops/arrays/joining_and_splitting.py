@@ -265,7 +265,8 @@ def tile(x: Any, *, reps: Any) -> Any:
     """
     reps = _counts(reps)
     n = max(len(reps), len(x.shape))
-    reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
+    reps = (1,) * (n - len(reps)) + reps
+    shape = (1,) * (n - len(x.shape)) + tuple(x.shape)
     apart = reshape(x, shape=tuple(k for extent in shape for k in (1, extent)))
     spread = broadcast_to(
         apart, shape=tuple(k for pair in zip(reps, shape, strict=True) for k in pair)
@@ -296,7 +297,8 @@ def repeat_interleave(
     """
     x = vector_of(x) if axis is None else at_least_1d(x)
     place = one_axis(axis or 0, x.shape)
-    counts, n = _counts(repeats), x.shape[place]
+    counts = _counts(repeats)
+    n = x.shape[place]
     if len(counts) not in (1, n):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
     total = sum(counts) if len(counts) > 1 else counts[0] * n
@@ -387,10 +389,9 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
 # -- Arrays made longer at their ends ------------------------------------------------------------
 
 
-Widths = tuple[tuple[int, int], ...]
 
 
-def enlarge(x: Any, widths: Widths, fill: Any) -> Any:
+def enlarge(x: Any, widths: tuple[tuple[int, int], ...], fill: Any) -> Any:
     """Surround x with other numbers."""
     if not any(width for pair in widths for width in pair):
         return x

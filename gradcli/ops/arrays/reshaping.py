@@ -75,7 +75,8 @@ def expand_dims(x: Any, *, axis: Any) -> Any:
     >>> expand_dims(x, 0)
     """
     count = len(axis) if isinstance(axis, tuple) else 1
-    places, rest = range(len(x.shape) + count), iter(x.shape)
+    places = range(len(x.shape) + count)
+    rest = iter(x.shape)
     axes = axes_of(axis, places)
     return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in places))
 
@@ -174,7 +175,8 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
     >>> unflatten(x, 0, (2, -1))
     """
     place = one_axis(axis, x.shape)
-    n, known = (x.shape or (1,))[place], math.prod(k for k in shape if k != -1)
+    n = (x.shape or (1,))[place]
+    known = math.prod(k for k in shape if k != -1)
     whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
     if not shape or math.prod(whole) != n or min(whole) < 0:
         raise ShapeError(f"unflatten: an axis of {n} entries cannot have the shape {shape}")

@@ -101,7 +101,8 @@ def signature(target: str, text: str) -> Signature:
         names = tuple(word.lstrip("-*").rstrip("+?").split("|"))
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
-        each, flattens = word.startswith("***"), word.endswith("?")
+        each = word.startswith("***")
+        flattens = word.endswith("?")
         parameters.append(
             Parameter(
                 names[0],

@@ -129,7 +129,8 @@ def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
         return y
     if x is y:
         return x
-    held, failed = _assuming(condition, True, x), _assuming(condition, False, y)
+    held = _assuming(condition, True, x)
+    failed = _assuming(condition, False, y)
     return None if held is x and failed is y else where(condition, held, failed)
 
 
@@ -157,7 +158,8 @@ def _guards_zero(condition: Any, product: Any) -> bool:
     if condition.op is not equal or number_of(condition.operands[1]) != 0:
         return False
     guarded = without_repeats(condition.operand)
-    stack, seen = [product], 0
+    stack = [product]
+    seen = 0
     while stack and seen < 64:
         part = without_repeats(stack.pop())
         seen += 1
@@ -216,7 +218,8 @@ class Pieces:
     __slots__ = ("flat", "slope")
 
     def __init__(self, flat: Function, slope: Function | float = 1.0) -> None:
-        self.flat, self.slope = flat, slope
+        self.flat = flat
+        self.slope = slope
 
     def __call__(self, *values: Any, **static: Any) -> Any:
         return self.flowing(lambda one, slope: slope, 1.0, values, static)

@@ -138,7 +138,8 @@ def scipy_solve_triangular(
     """
     above = upper if upper is not None else not lower
     if trans in (1, "T", 2, "C"):
-        x, above = transpose_matrix(x), not above
+        x = transpose_matrix(x)
+        above = not above
     if len(y.shape) == 1:
         return reshape(
             solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal),
@@ -431,7 +432,9 @@ def _lu_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> Any:
         return None
     p, lower, upper = (output(out, place=i) for i in range(3))
     rows, columns = x.shape[-2:]
-    n, by_w, by_g = max(rows, columns), 0.0, 0.0
+    n = max(rows, columns)
+    by_w = 0.0
+    by_g = 0.0
     # Factors of a matrix that is not square are completed by rows and columns of the identity.
     ones = np.diag((np.arange(n) >= min(rows, columns)).astype(int))
     lower, upper = _pad(lower, n) + ones, _pad(upper, n) + ones

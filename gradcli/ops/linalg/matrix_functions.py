@@ -230,7 +230,9 @@ def _matrix_exp_jvp(x: Any, h: Any) -> Any:
 
 def _second_derivative(cotangent: Any, out: Any, x: Any, h: Any) -> Any:
     """Compute the derivative by x of the derivative in a direction."""
-    turned, n, none = transpose_matrix(x), x.shape[-1], zeros(x.shape, x)
+    turned = transpose_matrix(x)
+    n = x.shape[-1]
+    none = zeros(x.shape, x)
     inner = matrix_exp_jvp(
         _blocks(turned, none, transpose_matrix(h), turned), _blocks(none, cotangent, none, none)
     )
@@ -289,7 +291,8 @@ def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any
     if count < 0:
         raise ArgumentError(f"vander: N must be at least 0, not {count}")
     room_for(*x.shape, count)
-    column, exponents = as_column(x), np.arange(1, count)
+    column = as_column(x)
+    exponents = np.arange(1, count)
     ones = where(np.ones((*x.shape, min(count, 1)), dtype=bool), 1.0, column)
     return (
         concatenate(ones, column**exponents, axis=-1)
@@ -309,7 +312,8 @@ def householder_product(x: Any, tau: Any) -> Any:
             f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape "
             f"{tuple(tau.shape)} do not fit"
         )
-    below, y = with_unit_diagonal(tril(x, k=-1)), with_unit_diagonal(zeros(x.shape, x))
+    below = with_unit_diagonal(tril(x, k=-1))
+    y = with_unit_diagonal(zeros(x.shape, x))
     for i in reversed(range(tau.shape[-1])):
         vector = column_range(below, i, i + 1)
         y = y - matmul(

@@ -305,7 +305,8 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
+    x = movedim(x, source=axisa, destination=-1)
+    y = movedim(y, source=axisb, destination=-1)
     result = vector_product(_in_space(x, y), _in_space(y, x))
     if x.shape[-1] == y.shape[-1] == 2:
         return getitem(result, index=(..., 2))
@@ -464,14 +465,10 @@ def _multiply_over(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
         **dict(zip(y.letters, y.array.shape, strict=True)),
     }
     both = [letter for letter in x.letters if letter in y.letters]
-    batch, over = (
-        "".join(c for c in both if c in wanted),
-        "".join(c for c in both if c not in wanted),
-    )
-    rows, columns = (
-        "".join(c for c in x.letters if c not in both),
-        "".join(c for c in y.letters if c not in both),
-    )
+    batch = "".join(c for c in both if c in wanted)
+    over = "".join(c for c in both if c not in wanted)
+    rows = "".join(c for c in x.letters if c not in both)
+    columns = "".join(c for c in y.letters if c not in both)
 
     def group(array: Any, *groups: str) -> Any:
         """Make each group of axes one axis, and omit groups for missing rows or columns."""

@@ -136,7 +136,9 @@ def _svd_shape(x: Shape, full_matrices: bool = True) -> tuple[Shape, Shape, Shap
 def _svd_vjp(cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool) -> Any:
     u, s, vh = (output(out, place=i) for i in range(3))
     by_u, by_s, by_vh = cotangent
-    n, m, k = u.shape[-2], vh.shape[-1], s.shape[-1]
+    n = u.shape[-2]
+    m = vh.shape[-1]
+    k = s.shape[-1]
     if full_matrices and n != m:
         u, vh = column_range(u, None, k), row_range(vh, None, k)
         by_u = None if by_u is None else column_range(by_u, None, k)
@@ -459,7 +461,8 @@ def cond(x: Any, *, ord: Any = None) -> Any:
         return sum_(x, axis=_LAST)
     if ord in (None, 2, -2):
         sizes = svdvals(x)
-        largest, smallest = column_range(sizes, None, 1), column_range(sizes, -1, None)
+        largest = column_range(sizes, None, 1)
+        smallest = column_range(sizes, -1, None)
         return reshape(smallest / largest if ord == -2 else largest / smallest, shape=x.shape[:-2])
     size = matrix_norm(x, ord=ord)
     found = size * matrix_norm(inv(x, check_errors=False), ord=ord)

@@ -162,7 +162,8 @@ def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
     These axes are replaced by the axes of places, followed by the axes of windows.
     """
     room_for(*(extent for table in tables for extent in table.shape))
-    shape, kept = tuple(x.shape), len(x.shape) - len(tables)
+    shape = tuple(x.shape)
+    kept = len(x.shape) - len(tables)
     index, longer = _places(tables, shape[kept:])
     widths = tuple((0, n - m) for n, m in zip((*shape[:kept], *longer), shape, strict=True))
     return getitem(enlarge(x, widths, outside), index=(*(ALL,) * kept, *index))
@@ -317,7 +318,8 @@ def _convolutions(n: int) -> None:
     ) -> Any:
         """The cross-correlation of images with filters, as layers of networks compute it."""
         images = _batch(name, input, weight, n, 1, groups)
-        filters, per_group = _channels_per_group(name, groups, weight.shape[0]), weight.shape[1]
+        filters = _channels_per_group(name, groups, weight.shape[0])
+        per_group = weight.shape[1]
         steps = (
             tuple(weight.shape[2:]),
             each(name, "stride", stride, n, 1),
@@ -325,7 +327,8 @@ def _convolutions(n: int) -> None:
         )
         tables = sliding(name, images.shape[2:], steps, _around(name, padding, *steps))
         columns = read(images, tables, 0.0)
-        places, windows = math.prod(steps[0]), tuple(columns.shape[n + 2 :])
+        places = math.prod(steps[0])
+        windows = tuple(columns.shape[n + 2 :])
         rows = reshape(
             columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows))
         )
@@ -347,19 +350,13 @@ def _convolutions(n: int) -> None:
     ) -> Any:
         """The transpose of a convolution by its images: it adds multiples of the filters up."""
         images = _batch(transposed, input, weight, n, 0)
-        per_group, channels = (
-            _channels_per_group(transposed, groups, weight.shape[0]),
-            groups * weight.shape[1],
-        )
+        per_group = _channels_per_group(transposed, groups, weight.shape[0])
+        channels = groups * weight.shape[1]
         sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
-        steps, gaps = (
-            each(transposed, "stride", stride, n, 1),
-            each(transposed, "dilation", dilation, n, 1),
-        )
-        around, further = (
-            each(transposed, "padding", padding, n),
-            each(transposed, "output_padding", output_padding, n),
-        )
+        steps = each(transposed, "stride", stride, n, 1)
+        gaps = each(transposed, "dilation", dilation, n, 1)
+        around = each(transposed, "padding", padding, n)
+        further = each(transposed, "output_padding", output_padding, n)
         if any(f >= max(step, gap) for f, step, gap in zip(further, steps, gaps, strict=True)):
             raise ArgumentError(
                 f"{transposed}: output_padding must be smaller than the stride or the dilation"
@@ -407,11 +404,9 @@ def _windows(
     ceil_mode: bool,
 ) -> tuple[list[Table], list[np.ndarray]]:
     """Tables of pooling windows, and how many places each has within the padded axes."""
-    lengths, steps, around = (
-        _spatial_shape(name, x, n),
-        steps_of(name, n, kernel_size, stride, dilation),
-        each_twice(name, padding, n),
-    )
+    lengths = _spatial_shape(name, x, n)
+    steps = steps_of(name, n, kernel_size, stride, dilation)
+    around = each_twice(name, padding, n)
     if any(2 * pad > size for (pad, _), size in zip(around, steps[0], strict=True)):
         raise ArgumentError(
             f"{name}: the padding may be at most half of the kernel_size, not {padding} of "
@@ -436,7 +431,8 @@ def _inside(x: Any, tables: Sequence[Table]) -> list[np.ndarray]:
 
 def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
     """Return the largest entry of each window, and its place among all entries of these axes."""
-    n, lead = len(tables), tuple(x.shape[: -len(tables)])
+    n = len(tables)
+    lead = tuple(x.shape[: -len(tables)])
     windows = tuple(len(table) for table in tables)
     shape = (*lead, math.prod(table.shape[1] for table in tables), *windows)
     entries = reshape(read(x, tables, -math.inf), shape=shape)
@@ -545,7 +541,8 @@ _MODES = ("nearest", "nearest-exact", "area", *_AXES)
 
 def _cubic_weights(t: Any) -> list[Any]:
     """Keys' weights with a = -3/4 of the four neighbours, at t of the way between the inner two."""
-    a, u = -0.75, 1 - t
+    a = -0.75
+    u = 1 - t
     far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, u + 1)]
     near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, u)]
     return [far[0], near[0], near[1], far[1]]
@@ -567,7 +564,8 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
     The centres of the results lie evenly among those of the entries. If ``corners`` is set, the
     ends are mapped to the ends.
     """
-    length, at = x.shape[axis], np.arange(size, dtype=float)
+    length = x.shape[axis]
+    at = np.arange(size, dtype=float)
     step = (length - 1) / max(size - 1, 1) if corners else 1 / scale if scale else length / size
     if mode.startswith("nearest"):
         # Single precision, as in PyTorch, so that 2.9999999 becomes 3.
@@ -576,7 +574,8 @@ def _resample(x: Any, axis: int, size: int, scale: float | None, mode: str, corn
     else:
         at = at * step if corners else (at + 0.5) * step - 0.5
         pairs = _neighbours(at if mode == "bicubic" else np.maximum(at, 0), mode == "bicubic")
-    rest, terms = (1,) * (len(x.shape) - axis - 1), []
+    rest = (1,) * (len(x.shape) - axis - 1)
+    terms = []
     for place, weight in pairs:
         entries = getitem(
             x, index=(*(ALL,) * axis, StaticArray(np.clip(place, 0, length - 1).astype(int)))
@@ -713,7 +712,9 @@ def _entries(x: Any, places: list[Any]) -> Any:
         inside = within if inside is True else logical_and(inside, within)
         flat = flat * length + place
     index = to_int(rint(where(inside, flat, 0.0)))
-    images, channels, points = x.shape[0], x.shape[1], index.shape[1]
+    images = x.shape[0]
+    channels = x.shape[1]
+    points = index.shape[1]
     spread = broadcast_to(
         reshape(index, shape=(images, 1, points)), shape=(images, channels, points)
     )
@@ -747,7 +748,8 @@ def grid_sample(
             f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape "
             f"{tuple(grid.shape)} do not fit"
         )
-    corners, lengths = bool(align_corners), tuple(x.shape[2:])
+    corners = bool(align_corners)
+    lengths = tuple(x.shape[2:])
     points = reshape(grid, shape=(grid.shape[0], math.prod(grid.shape[1:-1]), n))
     taps = []  # along each axis, the places to read and their weights
     for i, length in enumerate(lengths):

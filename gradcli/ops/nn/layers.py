@@ -270,7 +270,8 @@ def local_response_norm(
     need_axes("local_response_norm", x, 3)
     if 0 in x.shape:
         return x
-    channels, before = x.shape[1], size // 2
+    channels = x.shape[1]
+    before = size // 2
     room_for(channels, channels)
     # How far each channel lies behind the beginning of each window.
     behind = np.arange(channels) - np.arange(channels)[:, None] + before

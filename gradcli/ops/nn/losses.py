@@ -511,7 +511,8 @@ def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str)
 
 def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
     axis = min(1, input.ndim - 1)
-    kept, logarithms = np.not_equal(target, ignored), _log_softmax(input, axis)
+    kept = np.not_equal(target, ignored)
+    logarithms = _log_softmax(input, axis)
     labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
     rows = logarithms if axis == input.ndim - 1 else np.moveaxis(logarithms, axis, -1)
     losses = np.where(
@@ -531,9 +532,11 @@ def _label_nll_slope(
     cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str
 ) -> Any:
     axis = min(1, len(input.shape) - 1)
-    skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
+    skipped = equal(target, ignored)
+    logarithms = log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    column, classes = shape_with(input.shape, axis, 1), np.arange(input.shape[axis])
+    column = shape_with(input.shape, axis, 1)
+    classes = np.arange(input.shape[axis])
     labels = equal(
         reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1))
     )
@@ -567,7 +570,8 @@ def _nll(
     check_reduction(reduction)
     axis, places = label_places(x, target, ignore_index)
     weighted = x if weight is None else x * _by_class(axis, weight, x)
-    losses, ignored = -_of_class(weighted, places, axis), equal(target, ignore_index)
+    losses = -_of_class(weighted, places, axis)
+    ignored = equal(target, ignore_index)
     if not (is_number(smoothing) and not smoothing):
         losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])
     losses = where(ignored, 0.0, losses)
@@ -620,7 +624,8 @@ def cross_entropy(
         )
     if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
-    axis, plain = min(1, len(input.shape) - 1), is_number(label_smoothing) and not label_smoothing
+    axis = min(1, len(input.shape) - 1)
+    plain = is_number(label_smoothing) and not label_smoothing
     if weight is None and plain and target.shape != input.shape:
         check_reduction(reduction)
         return label_nll(input, target, ignored=ignore_index, reduction=reduction)

@@ -54,7 +54,8 @@ def _running(combine: Function, x: Any, axis: int | None) -> Any:
     """
     if axis is None or not x.shape:
         return _running(combine, vector_of(x), 0)
-    place, n = axis % len(x.shape), x.shape[axis]
+    place = axis % len(x.shape)
+    n = x.shape[axis]
     if n < 2:
         return x
     pairs = _running(

@@ -83,7 +83,8 @@ def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
     x = np.asarray(x)
     if axis is None:
-        x, axis = x.reshape(-1), 0
+        x = x.reshape(-1)
+        axis = 0
     if not x.ndim:
         return np.int64(0)
     if not descending:
@@ -298,7 +299,8 @@ def torch_median(
         return lower_median(x, ignore_nan=ignore_nan)
 
     def middle(place: int) -> Any:
-        n, valid = x.shape[place], _valid(x, place)
+        n = x.shape[place]
+        valid = _valid(x, place)
         # NaN is sorted last: it is the median unless NaNs are ignored.
         rank = (
             floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
@@ -343,7 +345,8 @@ def quantile(
     if rounded is not None:
         found = _take_rank(ordered, rounded(ranks))
     else:
-        whole, upper = floor(ranks), ceil(ranks)
+        whole = floor(ranks)
+        upper = ceil(ranks)
         if (
             interpolation == "linear"
             # At an entry, the slope by q is that towards the next entry. An infinite next entry

@@ -163,7 +163,8 @@ def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
 @function(public=False)
 def skew(x: Any, *, axis: Any = 0, bias: bool = True) -> Any:
     """scipy.stats.skew: the third moment, standardized."""
-    n, value = count(x.shape, axis), _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
+    n = count(x.shape, axis)
+    value = _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
     return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
 
 

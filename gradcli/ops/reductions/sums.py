@@ -108,10 +108,8 @@ def _begin_with(
 
     If no entry is chosen, the result is that number.
     """
-    chosen, start = (
-        _mask_of_counted(reduce.name, x, mask, without_nan),
-        initial if initial is None else one_number(reduce.name, initial),
-    )
+    chosen = _mask_of_counted(reduce.name, x, mask, without_nan)
+    start = initial if initial is None else one_number(reduce.name, initial)
     if math.isinf(unit):
         if start is None and not without_nan:
             raise ArgumentError(
@@ -146,7 +144,8 @@ def variation(
 ) -> Any:
     """Return the variance, or its root, of the chosen entries."""
     chosen = _mask_of_counted(name, x, mask, without_nan)
-    kept, n = _keep(x, chosen, 0.0), _how_many(x, chosen, axis, True)
+    kept = _keep(x, chosen, 0.0)
+    n = _how_many(x, chosen, axis, True)
     apart = _keep(kept - sum_(kept, axis=axis, keepdims=True) / n, chosen, 0.0)
     result = (
         norm(apart, axis=axis, keepdims=keepdims)

@@ -76,7 +76,8 @@ def which(axis: Any, ndim: int) -> list[int]:
 
 def reduce_lines(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
     """One scalar made of the entries along some axes."""
-    shape, inside = np.shape(x), sorted(which(axis, np.ndim(x)))
+    shape = np.shape(x)
+    inside = sorted(which(axis, np.ndim(x)))
     others = [a for a in range(len(shape)) if a not in inside]
     lines = np.asarray(x, dtype=object).transpose([*others, *inside])
     lines = lines.reshape(math.prod(shape[a] for a in others), math.prod(shape[a] for a in inside))
@@ -176,7 +177,8 @@ def polygamma(m: Any, x: Any, n: int) -> Any:
         # -k*c**(k - 1) - k*c**(k + 1).
     }
     for _ in range(n):
-        before, slopes = slopes, {}
+        before = slopes
+        slopes = {}
         for power, factor in before.items():
             for to in (power - 1, power + 1):
                 slopes[to] = slopes.get(to, 0) - power * factor

@@ -97,7 +97,9 @@ def determinant(m: Any, x: Matrix) -> Any:
         return found[0][()]
     minors: dict[tuple[int, ...], Any] = {(): m.one}
     for count in range(1, n + 1):
-        row, smaller, minors = x[n - count], minors, {}
+        row = x[n - count]
+        smaller = minors
+        minors = {}
         for columns in combinations(range(n), count):
             terms = [
                 row[c] * smaller[columns[:i] + columns[i + 1 :]] for i, c in enumerate(columns)
@@ -254,7 +256,8 @@ def _same(*shapes: Any, **_: Any) -> Any:
 
 def substitute(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
     """Solve x @ z = y for z, row by row."""
-    found, n = y.copy(), len(y)
+    found = y.copy()
+    n = len(y)
     for i in range(n - 1, -1, -1) if upper else range(n):
         known = slice(i + 1, n) if upper else slice(0, i)
         if x[i, known].size:
@@ -287,7 +290,9 @@ def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     tiny = rounding(m, largest(m, x))
     if any(abs(m.plain(pivot)) <= tiny for pivot in factors.diagonal()[: n - 1]):
         factors = without_derivatives(m, factors, x)
-    k, row, column = min(n, columns), np.arange(n)[:, None], np.arange(columns)
+    k = min(n, columns)
+    row = np.arange(n)[:, None]
+    column = np.arange(columns)
     lower = np.where(row > column, factors, np.where(row == column, m.one, m.zero))
     return (
         np.where(row == order, m.one, m.zero),
@@ -319,7 +324,8 @@ def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
 
     Raises EvaluationError if the matrix is not positive definite.
     """
-    n, x = len(x), symmetric(m, x, upper)
+    n = len(x)
+    x = symmetric(m, x, upper)
     out = np.full((n, n), m.zero, dtype=object)
     for i in range(n):
         for j in range(i):
@@ -341,7 +347,8 @@ def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
     """
     signs = np.linalg.qr(floats(m, x))[1]
     columns = x.shape[1]
-    q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
+    q = x.copy()
+    r = np.full((columns, columns), m.zero, dtype=object)
     tiny = rounding(m, largest(m, x)) ** 2
     for j in range(columns):
         for i in range(j):

@@ -262,7 +262,8 @@ def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
             return value(mpmath.mp, *given)
 
         def fdiff(self: Any, place: int) -> Any:
-            values, orders = self.args[:count], list(map(int, self.args[count:]))
+            values = self.args[:count]
+            orders = list(map(int, self.args[count:]))
             if isinstance(slope, tuple):
                 return slope[place - 1](s, self.func, values, orders)
             if place == count:
@@ -365,7 +366,8 @@ def mvlgamma(x: Any, *, p: Any) -> Any:
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
-    first, far = np.equal(q, 1), np.greater(x, 1)
+    first = np.equal(q, 1)
+    far = np.greater(x, 1)
     finite = np.minimum(x, 1e10)  # SciPy gives no limits at infinity
     found = np.where(first, special.zeta(x), special.zeta(finite, np.where(q > _FAR, q, np.nan)))
     return (

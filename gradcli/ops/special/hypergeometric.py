@@ -39,7 +39,8 @@ def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float], n: in
         larger = tuple(a + n for a in above)
         return factor * _hypergeometric(x, larger, (below[0] + n,)) if factor else 0.0 * x
     # SciPy is accurate for small half-integers, and where it adds up positive terms.
-    gauss, parameters = len(above) == 2, (*above, *below)
+    gauss = len(above) == 2
+    parameters = (*above, *below)
     if all(0 < p <= _SIZES[gauss] and p % 0.5 == 0 for p in parameters):
         low, high = (-800.0, 1.0) if gauss else (-_FAR, 1000.0)
     else:

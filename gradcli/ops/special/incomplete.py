@@ -97,7 +97,8 @@ def _faddeeva_reference(m: Any, x: Any, y: Any, n: int, imaginary: int) -> Any:
 
 
 def _faddeeva_in_numpy(shapes: Any, n: int, imaginary: int) -> str:
-    z, found = "({0} + 1j*{1})", ["special.wofz({0} + 1j*{1})"]
+    z = "({0} + 1j*{1})"
+    found = ["special.wofz({0} + 1j*{1})"]
     for k in range(n):
         found.append(
             f"({-2 * k}*{found[k - 1]} - 2*{z}*{found[k]})"
@@ -158,7 +159,9 @@ def _owens_t_reference(m: Any, h: Any, a: Any) -> Any:
         near, far = (m.erfc(min(abs(x), 1e9) / m.sqrt(2)) for x in (h, h * a))
         return m.sign(a) * (near + far - near * far) / 4 - _owens_t_reference(m, h * a, 1 / a)
     # Euler's series of atan(a), each term with as many terms of the exponential function's.
-    square, k, found = 1 + a * a, 0, m.zero
+    square = 1 + a * a
+    k = 0
+    found = m.zero
     half, term = h * h * square / 2, a / square
     part = parts = m.exp(-half)
     while abs(term) > abs(found) * m.eps and abs(h) < 200:  # further out no float is so small
@@ -438,7 +441,9 @@ def _betainc(a: Any, b: Any, x: Any, by: int) -> Any:
     a, b, x = np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x)))
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     outside = np.where((x == 0) | (x == 1), 0.0, np.nan)
-    a, b, safe = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
+    a = np.where(inside, a, 1.0)
+    b = np.where(inside, b, 1.0)
+    safe = np.where(inside, x, 0.5)
     low = safe <= (a + 1) / (a + b + 2)
     below = _below(a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)), by)
     beyond = -_below(b, a, np.where(low, 0.5 * (b + 1) / (a + b + 2), 1 - safe), 1 - by)

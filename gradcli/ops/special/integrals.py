@@ -163,7 +163,8 @@ def _sign_of_gamma(x: Any) -> Any:
 def _recurrence(name: str, first: Any, step: Any) -> Any:
     def body(x: Any, n: Any) -> Any:
         nodes_for(4 * n, name)
-        before, value = 1.0 + 0 * x, first(x)
+        before = 1.0 + 0 * x
+        value = first(x)
         if not n:
             return before
         for k in range(1, n):

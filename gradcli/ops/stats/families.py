@@ -188,7 +188,8 @@ class Family:
 
     def _method(self, name: str) -> Function:
         """Return the function of that name, with loc and scale behind the shapes."""
-        formula, of_numbers = self._formula(name), name in _MOMENTS
+        formula = self._formula(name)
+        of_numbers = name in _MOMENTS
         rule = (
             self._tail
             if name in _ENDS
@@ -228,7 +229,8 @@ class Family:
         # k is a whole number, but k - loc need not be one.
         if self._discrete and loc is not None:
             outside += [logical_not(equal(floor(z), z))]
-        value, logarithmic = formula(z, *shapes), name.startswith("log")
+        value = formula(z, *shapes)
+        logarithmic = name.startswith("log")
         if scale is not None:
             value = value - log(scale) if logarithmic else value / scale
         return (
@@ -589,7 +591,8 @@ def _gammas(a: Any, r: Any, b: Any, s: Any) -> Any:
 
 
 def _bernoullis(p: Any, logits: Any, q: Any, others: Any) -> Any:
-    one, rest = _chance(p, logits), _rest(p, logits)
+    one = _chance(p, logits)
+    rest = _rest(p, logits)
     return -entr(one) - entr(rest) - _successes(one, rest, q, others)
 
 
@@ -718,7 +721,8 @@ def _scipy_dirichlet(x: Any, alpha: Any) -> Any:
 
 
 def _dirichlet_entropy(alpha: Any) -> Any:
-    whole, n = sum_(alpha, axis=-1), alpha.shape[-1]
+    whole = sum_(alpha, axis=-1)
+    n = alpha.shape[-1]
     return (
         sum_(lgamma(alpha), axis=-1)
         - lgamma(whole)

@@ -199,7 +199,9 @@ class Sum:
     """A fold along loops: a total of all slices, or a number of a slice that later stages read."""
 
     def __init__(self, body: Body, item: Item) -> None:
-        self.body, self.item, self.fold = body, item, item.fold
+        self.body = body
+        self.item = item
+        self.fold = item.fold
         lane, outer = body.layout.lane, body.nest.outer
         self.is_total = outer in item.over
         self.folds_lane = lane in item.over
@@ -259,7 +261,8 @@ class Sum:
                 self._join(self._target(place, slot), text)
             elif self.nans:
                 sign = ">" if self.fold is LARGEST else "<"
-                value, lane = self.body.new("v"), self.lanes[place]
+                value = self.body.new("v")
+                lane = self.lanes[place]
                 self.body.add(f"const real {value} = {text};")
                 self.body.add(f"{lane} = {value} {sign} {lane} ? {value} : {lane};")
                 self.body.add(f"{self.nans[place]} |= {value} != {value};")
@@ -515,7 +518,8 @@ class CompiledNest:
         self, writer: NestWriter, function: Any, text: str, precision: str, threads: int | None
     ) -> None:
         nest = writer.nest
-        self.__name__, self.text = writer.function, text
+        self.__name__ = writer.function
+        self.text = text
         self.threads = threads
         self.function = function
         self.function.restype = ctypes.c_int

@@ -182,7 +182,8 @@ class _Tasks(Walk):
 
     def result(self, node: Expr) -> Any:
         """Return a result as an array of Dask's."""
-        da, axis = import_module("dask.array"), self.staged.axis_of(node)
+        da = import_module("dask.array")
+        axis = self.staged.axis_of(node)
         if axis is None:
             (value,) = self.common([node])
             return da.from_delayed(value, node.shape, self.dtype)

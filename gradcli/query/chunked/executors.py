@@ -37,7 +37,8 @@ class Here:
 
         No more tasks are begun than there are hands for.
         """
-        waiting, rest = deque[Future[Any]](), iter(tasks)
+        waiting = deque[Future[Any]]()
+        rest = iter(tasks)
         try:
             while True:
                 while len(waiting) <= self.hands and (task := next(rest, None)) is not None:

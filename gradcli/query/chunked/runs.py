@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.verdicts import Check
 from gradcli.chunks.stages import Stage, Staged
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import unreadable
@@ -24,7 +25,6 @@ from gradcli.plans.source import Gradients
 from gradcli.query.chunked.executors import Here
 from gradcli.query.interface import evaluate
 from gradcli.query.specialized import Instance, Settings, Spec, with_deciding
-from gradcli.report.verdicts import Check
 
 # -- What is done for a stage in whatever process does it: the results of one chunk, what chunks
 # come together to, what all have in common.
@@ -266,7 +266,8 @@ class ChunkRun(Walk):
         Raises LimitError for a result that is cut and has no target, and any error of the
         computation.
         """
-        self.targets, self.told = targets, told
+        self.targets = targets
+        self.told = told
         self.go()
         whole = [
             (name, node) for name, node in self.named_results() if self.staged.axis_of(node) is None

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.data import encode, group_pairs, plain
 from gradcli.inert import xml_text
-from gradcli.report.data import encode, group_pairs, plain
 from gradcli.report.derivative_record import steps_in_html
 from gradcli.report.explanation import (
     DIGITS,

@@ -118,22 +118,19 @@ def run(
     accumulate  gradients are not asked for, but added to the leaves
     """
     order = reachable(roots)
-    usual, tensors, anomaly = state.usual, create_graph, False
-    if not usual:
-        tensors = create_graph or (
-            state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds)
-        )
-        anomaly = state.anomaly
+    anomaly = state.anomaly
+    tensors = create_graph or (
+        state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds)
+    )
     needed = set(order) if targets is None else varied_nodes(order, targets)
     if any(map(_watch, order)):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
-    if tensors:
-        seeds = [*map(tensor_or_none, seeds)]
-    elif not usual:
-        seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
+    seeds = [
+        tensor_or_none(seed) if tensors else seed.array if isinstance(seed, Tensor) else seed
+        for seed in seeds
+    ]
     asked: Any = () if targets is None or accumulate else targets
-
     adjoints: dict[Node, Any] = {}
     is_needed = needed.__contains__
 
@@ -154,17 +151,7 @@ def run(
         wanted = tuple(map(is_needed, node.operands))
         if True not in wanted:
             return ()
-        values: Sequence[Any] = node.saved
-        if values is FREED:
-            raise RuntimeError(
-                f"{SECOND_TIME} The first one of these values is that of {node.label}."
-            )
-        if node.versions is not None:
-            for counter, version, place in node.versions:
-                if counter[0] != version:
-                    raise RuntimeError(_modified_message(node, place, counter[0], version))
-            if not retain:
-                node.saved = FREED
+        values = _take_saved(node, retain)
         kind = node.dtype
         if tensors:
             # A user's rule sets its own dtype.
@@ -203,7 +190,8 @@ def run(
     for place, node in enumerate(roots):
         if node in needed:
             adjoints[node] = seeds[place] if node not in adjoints else adjoints[node] + seeds[place]
-    recording, errors = state.recording, ERRORS.set(IGNORED)
+    recording = state.recording
+    errors = ERRORS.set(IGNORED)
     state.recording = create_graph
     constants = set_constants(None) if tensors else None
     try:
@@ -219,6 +207,23 @@ def run(
         if tensors:
             set_constants(constants)
     return found
+
+
+def _take_saved(node: Node, retain: bool) -> Sequence[Any]:
+    """Return what a node has saved, which it keeps only if it is to be retained.
+
+    Raises RuntimeError if it has let go of that, or if that was written to.
+    """
+    values: Sequence[Any] = node.saved
+    if values is FREED:
+        raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
+    if node.versions is not None:
+        for counter, version, place in node.versions:
+            if counter[0] != version:
+                raise RuntimeError(_modified_message(node, place, counter[0], version))
+        if not retain:
+            node.saved = FREED
+    return values
 
 
 def _tell_lost(node: Node) -> None:
@@ -489,7 +494,9 @@ def _roots(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     roots, seeds = [], []
     for place, y in enumerate(outputs):
-        root, array, gradient = y.source(), y.array, gradients and gradients[place]
+        root = y.source()
+        array = y.array
+        gradient = gradients and gradients[place]
         if root is None:
             raise RuntimeError(
                 f"element {place} of tensors does not require grad and does not have a grad_fn. "

@@ -32,7 +32,8 @@ class dtype:
     is_signed = True
 
     def __init__(self, name: str, numpy: Any, tensor_type: str) -> None:
-        self.name, self.tensor_type = name, tensor_type
+        self.name = name
+        self.tensor_type = tensor_type
         if numpy is not None:
             self.numpy = np.dtype(numpy)
             _BY_NUMPY[self.numpy] = self
@@ -448,15 +449,11 @@ class Entries(Operand):
             )
         return bool((self.array == (value.array if isinstance(value, Entries) else value)).any())
 
-    def _scalar(self) -> Any:
-        if self.array.size != 1:
-            if self.array.size:
-                raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-        return self.item()
-
     def __bool__(self) -> bool:
-        return bool(self._scalar())
+        if self.array.size != 1:
+            values = "more than one value" if self.array.size else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {values} is ambiguous")
+        return bool(self.item())
 
     def __float__(self) -> float:
         if self.requires_grad:

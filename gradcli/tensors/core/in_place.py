@@ -129,7 +129,9 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
         return Tensor(x.array)
     x._refresh()
     now = Tensor(x.array.copy())
-    now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
+    now.node = x.node
+    now._requires_grad = x.requires_grad
+    now._accumulator = x._accumulator
     # Hooks on the former node do not see this.
     if x._view is not None and x.node is not None and state.recording:
         now.node = node_from_base(x)

@@ -95,7 +95,8 @@ class Batched(Tensor):
     physical: Tensor
 
     def __init__(self, physical: Tensor, levels: Levels) -> None:
-        self.physical, self.levels = physical, levels
+        self.physical = physical
+        self.levels = levels
 
     @property
     def array(self) -> Any:  # type: ignore[override]  # who writes to it writes to the physical one

@@ -270,7 +270,8 @@ class device:
     """A place for tensors under PyTorch's name: the CPU."""
 
     def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
-        self.type, self.index = _kind_of(kind), index
+        self.type = _kind_of(kind)
+        self.index = index
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}')"

@@ -69,9 +69,6 @@ class Watch:
         self.metadata: dict[Any, Any] = {}
 
 
-Versions = list[tuple[list[int], int, int]]
-
-
 class Node:
     """An operation in the graph of a tensor, its ``grad_fn``; or a leaf, without an operation.
 
@@ -95,7 +92,7 @@ class Node:
 
     def __init__(
         self, label: str, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any,
-        saved: Any = None, versions: Versions | None = None,
+        saved: Any = None, versions: list[tuple[list[int], int, int]] | None = None,
     ) -> None:  # fmt: skip
         self.label = label
         self.op = op
@@ -171,7 +168,8 @@ class Shaped:
     __slots__ = ("dtype", "shape")
 
     def __init__(self, array: Any) -> None:
-        self.shape, self.dtype = array.shape, array.dtype
+        self.shape = array.shape
+        self.dtype = array.dtype
 
     @property
     def ndim(self) -> int:

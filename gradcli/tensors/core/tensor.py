@@ -323,7 +323,8 @@ class Tensor(CatalogueMethods):
             if requires_grad is True:
                 help = "torch.tensor(data, requires_grad=True) makes such a tensor"
                 raise TypeError(f"new() received an invalid combination of arguments: {help}")
-            array, requires_grad = legacy(array, requires_grad), False
+            array = legacy(array, requires_grad)
+            requires_grad = False
         self.array: np.ndarray = array
         self.node: Node | None = None
         self._requires_grad = requires_grad
@@ -524,7 +525,8 @@ class Tensor(CatalogueMethods):
                 "in torch/optim/optimizer.py as a "
                 "solution."
             )
-        self.node, self._requires_grad = None, False
+        self.node = None
+        self._requires_grad = False
         return self
 
     # -- copies ------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import Mode
-from gradcli.tensors.core.node import Node, Shaped, Versions
+from gradcli.tensors.core.node import Node, Shaped
 from gradcli.tensors.core.tensor import Tensor, geometry
 
 _Array = np.ndarray
@@ -208,7 +208,7 @@ NOT_KEPT = _NotKept()
 
 def save(
     op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list[Any]
-) -> Versions | None:
+) -> list[tuple[list[int], int, int]] | None:
     """Keep those of an operation's values that a node's rule reads.
 
     The values are its result and its operands. Returns the versions of what is kept.
@@ -269,7 +269,8 @@ def rejoin(value: Any, node: Node | None) -> Any:
         return node.variable
     tensor = Tensor(value)
     if node is not None:
-        tensor.node, tensor._requires_grad = node, True
+        tensor.node = node
+        tensor._requires_grad = True
     return tensor
 
 

@@ -331,7 +331,8 @@ def compute_result(
         and not arrays[0].ndim
         and arrays[0].dtype is _DOUBLE
     ):
-        forward, arrays = scalars, [a[()] if type(a) is _Array else a for a in arrays]
+        forward = scalars
+        arrays = [a[()] if type(a) is _Array else a for a in arrays]
     try:
         run = _silent.pop()
     except IndexError:
@@ -399,7 +400,8 @@ def _several(
     if wanted:
         values = [results, *arrays]
         versions = save(op, wanted, tensors, operands, values)
-        shapes, kinds = tuple([r.shape for r in results]), tuple([r.dtype for r in results])
+        shapes = tuple([r.shape for r in results])
+        kinds = tuple([r.dtype for r in results])
         node = Node(
             node_name(op, arrays, static),
             op,
@@ -449,7 +451,8 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
     ]
     if not deciding:
         return constant_float() if op.result == "float" else None
-    target, whole = dtypes.result_type(deciding), None
+    target = dtypes.result_type(deciding)
+    whole = None
     if op.algebra == "square" and target.kind == "b":  # PyTorch has it as a power, by the integer 2
         target = dtypes.int64.numpy
     error = None if op.refuses is None else op.refuses(target, arrays)
@@ -535,7 +538,8 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
 
     It is None if the function is no view, or if the arguments do not fit.
     """
-    view, x = record.memory, operands[0] if operands else None
+    view = record.memory
+    x = operands[0] if operands else None
     if isinstance(view, str) or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])

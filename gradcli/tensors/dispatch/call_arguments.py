@@ -142,7 +142,8 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:
     """Return the error for something else in place of a tensor."""
-    shown, function = _SPELLED.get(operand, operand), name.rpartition(".")[2]
+    shown = _SPELLED.get(operand, operand)
+    function = name.rpartition(".")[2]
     return TypeError(
         f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}"
     )
@@ -264,7 +265,8 @@ def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | 
     name = next((key for key in ("value", "source", "src") if key in keywords), None)
     if not isinstance(first, Tensor) or (name is None and len(arguments) < 2):
         return None
-    value, kind = arguments[-1] if name is None else keywords[name], first.dtype
+    value = arguments[-1] if name is None else keywords[name]
+    kind = first.dtype
     number = isinstance(value, (bool, int, float))
     if kind.is_floating_point and (number or getattr(value, "dtype", kind) is kind):
         return None

@@ -273,11 +273,9 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
         except (ArgumentError, ShapeError) as error:
             raise also_value_error(error) from None
 
-    run.__name__, run.__qualname__, run.__doc__ = (
-        name.rpartition(".")[2],
-        qualname or name,
-        record.doc,
-    )
+    run.__name__ = name.rpartition(".")[2]
+    run.__qualname__ = qualname or name
+    run.__doc__ = record.doc
     return run
 
 
@@ -366,51 +364,29 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
-    kind = None
-    if "out" in keywords or "dtype" in keywords:
-        keywords = dict(keywords)  # a copy, as the caller's are read if this fails
-        kind = keywords.pop("dtype", None)
-        if keywords.pop("out", None) is not None:
-            raise UnreadArgumentError(
-                f"{name} does not support out=", help="leave it out, and give the result a name"
-            )
+    keywords = dict(keywords)  # a copy, as the caller's are read if this fails
+    kind = keywords.pop("dtype", None)
+    if keywords.pop("out", None) is not None:
+        raise UnreadArgumentError(
+            f"{name} does not support out=", help="leave it out, and give the result a name"
+        )
     if ":alike" in record.signature and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
-        return update(
-            arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"}
-        )
-    host = HOST if library == TORCH else NUMPY_HOST
+        del keywords["inplace"]
+        return update(arguments[0], name, arguments[1:], keywords)
     if kind is not None:
-        if library == TORCH and not takes_dtype(name):
-            raise TypeError(
-                f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'"
-            )
-        kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
-        if not arguments:
-            raise UnreadArgumentError(
-                f"{name} does not support dtype without an argument by position"
-            )
-        result: Any = _call(name, library, in_dtype(arguments, kind), keywords)
-        return result.to(kind) if isinstance(result, Tensor) else result
+        return _call_in_dtype(name, library, arguments, keywords, kind)
+    host = HOST if library == TORCH else NUMPY_HOST
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
         record = binding.choose_record(host, record, given)
         operands, static = binding.prepare(host, record, name, signature, given)
-        if (
-            host is HOST
-            and operands
-            and name not in OF_NUMBERS
-            and not any(isinstance(o, (Tensor, list)) for o in operands)
-        ):
+        tensors = [o for o in operands if isinstance(o, (Tensor, list))]
+        if host is HOST and operands and name not in OF_NUMBERS and not tensors:
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         axis = static.get("axis")
-        if (
-            type(axis) is int
-            and axis not in (0, -1)
-            and isinstance(operands[0], Tensor)
-            and not operands[0].array.ndim
-        ):
+        if type(axis) is int and axis not in (0, -1) and _is_single(operands[0]):
             raise AxisError(axis, 0)  # a number counts as one axis of one entry
         start = next_index()
         result = region_of(record, operands, static)
@@ -421,15 +397,33 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     given_tensors = (*arguments, *keywords.values())
     if not isinstance(result, tuple):
         return _own(record, given_tensors, result, start)
-    parts = [_own(record, given_tensors, part, start) for part in result]
+    return _named(name, record, [_own(record, given_tensors, part, start) for part in result])
+
+
+def _is_single(operand: Any) -> bool:
+    return isinstance(operand, Tensor) and not operand.array.ndim
+
+
+def _call_in_dtype(
+    name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any], kind: Any
+) -> Any:
+    """Apply a function to arguments that are cast to the dtype which the caller names."""
+    if library == TORCH and not takes_dtype(name):
+        raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
+    kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
+    if not arguments:
+        raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
+    result = _call(name, library, in_dtype(arguments, kind), keywords)
+    return result.to(kind) if isinstance(result, Tensor) else result
+
+
+def _named(name: str, record: Op | Composite, parts: list[Any]) -> Any:
+    """Return several results as PyTorch gives them: by names, and as parts of one memory."""
     for place, word in enumerate(record.results[: len(parts)]):
         _, colon, kind = word.partition(":")
         if colon:  # outside of the graph: whole numbers from LAPACK or the format of floats
-            parts[place] = (
-                parts[place].detach()
-                if not kind
-                else parts[place].detach().to(getattr(dtypes, kind))
-            )
+            part = parts[place].detach()
+            parts[place] = part.to(getattr(dtypes, kind)) if kind else part
     if record.memory == "parts":
         for place, part in enumerate(parts):
             one_of_several(part, place)

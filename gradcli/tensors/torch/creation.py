@@ -385,7 +385,8 @@ def _dropping(lead: Callable[[Tensor], int]) -> Callable[..., Tensor]:
             raise TypeError(f"training is True or False, not {training!r}")
         if not training or p == 0:
             return x
-        axes, source = lead(x), _source(None)
+        axes = lead(x)
+        source = _source(None)
         _of_floats("dropout", x.array.dtype)
         drawn = source.distributions.random_sample(x.shape[:axes]) >= p
         spread = drawn.reshape(*x.shape[:axes], *(1,) * (x.ndim - axes))

@@ -47,7 +47,8 @@ class Context:
                     f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(t).__name__}"
                 )
-        self._saved, self._versions = tensors, versions
+        self._saved = tensors
+        self._versions = versions
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -81,9 +82,6 @@ class Context:
 # function among the operations.
 
 
-Sources = Sequence[Node | None]
-
-
 class _FunctionOutput(Node):
     __slots__ = ()
 
@@ -108,7 +106,7 @@ def function_node(
     cls: type[Any],
     ctx: Context,
     tensors: list[Tensor | None],
-    sources: Sources,
+    sources: Sequence[Node | None],
     made: Sequence[Any],
 ) -> Node:
     """Return the node of the call that made these results."""
@@ -121,7 +119,9 @@ def function_node(
     node: _FunctionNode = kind(
         kind.__name__, op, tuple(sources), {}, shapes, kinds, saved, [] if ctx._saved else None
     )
-    node.context, node.function, node.inputs = ctx, cls, tensors
+    node.context = ctx
+    node.function = cls
+    node.inputs = tensors
     node.static = {"call": ref(node)}
     if state.anomaly:
         remember(node)
@@ -177,7 +177,8 @@ def _pull_of(cls: type[Any], inputs: int) -> Any:
             for part, shape, kind in zip(given, shapes, kinds, strict=True)
         ])  # fmt: skip
         if node.saved is FREED:
-            ctx._saved, ctx._freed = (), True
+            ctx._saved = ()
+            ctx._freed = True
         parts = as_tuple(returned)
         if len(parts) < inputs or any(part is not None for part in parts[inputs:]):
             raise RuntimeError(
@@ -362,10 +363,8 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
                 )
                 > 1
             )
-            part._view.place, part._view.origin = (
-                place,
-                Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION,
-            )
+            part._view.place = place
+            part._view.origin = Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
 
 
 class _Pushing(Function):
@@ -382,11 +381,9 @@ class _Pushing(Function):
     @staticmethod
     def backward(ctx: Any, *tangents: Any) -> Any:
         given = ctx.node.context
-        kept, given._saved, given._versions = (
-            (given._saved, given._versions),
-            given._for_forward,
-            (),
-        )
+        kept = (given._saved, given._versions)
+        given._saved = given._for_forward
+        given._versions = ()
         try:
             returned = ctx.node.function.jvp(given, *tangents)
         finally:

@@ -57,7 +57,9 @@ class _Column:
 
     def __init__(self, array: np.ndarray) -> None:
         self.floating = array.dtype.kind in FLOATS
-        self.whole, self.scientific, self.width = True, False, 0
+        self.whole = True
+        self.scientific = False
+        self.width = 0
         flat = array.reshape(-1)
         if self.floating:
             flat = flat[np.isfinite(flat) & (flat != 0)].astype(np.float64)

@@ -225,7 +225,8 @@ def vhp(
     """Return the value of a scalar function, and v times its Hessian, which is its Hessian times v."""
     with enable_grad():
         xs, result, _ = _run(func, inputs, create_graph, "vhp")
-        y, vs = _scalar(result), _vectors(v, xs, "input", "vhp")
+        y = _scalar(result)
+        vs = _vectors(v, xs, "input", "vhp")
         slopes = _products([y], xs, [ones_like(y)], True, strict)
         found = _products(slopes, xs, vs, create_graph, strict)
     return _shape_parts(y, [y], create_graph), _shape_parts(inputs, found, create_graph)

@@ -89,10 +89,6 @@ def _write(x: Tensor, value: Any, label: str) -> Tensor:
     return replace(x, value, label)
 
 
-def _zero_gradient(x: Tensor) -> Tensor:
-    return _write(x, 0, "ZeroBackward0")
-
-
 def _rearranging_method(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
 
@@ -105,7 +101,7 @@ def _rearranging_method(name: str) -> Callable[..., Tensor]:
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "fill_": _fill,
-    "zero_": _zero_gradient,
+    "zero_": lambda x: _write(x, 0, "ZeroBackward0"),
     **{
         f"{name}_": _rearranging_method(name)
         for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")
@@ -258,11 +254,9 @@ class _Unbound:
     def __get__(self, x: Tensor | None, owner: type[Tensor]) -> Any:
         function = _method(self.name)
         if function is not OWN.get(self.name):
-            function.__name__, function.__qualname__, function.__module__ = (
-                self.name,
-                f"Tensor.{self.name}",
-                Tensor.__module__,
-            )
+            function.__name__ = self.name
+            function.__qualname__ = f"Tensor.{self.name}"
+            function.__module__ = Tensor.__module__
         setattr(Tensor, self.name, function)
         return function if x is None else MethodType(function, x)
 

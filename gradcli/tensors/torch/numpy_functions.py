@@ -59,12 +59,14 @@ def call_function(name: str, arguments: Any, keywords: dict[str, Any], function:
         for key, value in keywords.items()
         if value is not np._NoValue and not (key == "where" and value is True)
     }
-    out, record = keywords.get("out"), found[0]
+    out = keywords.get("out")
+    record = found[0]
     if isinstance(out, np.ndarray):
         return write_result(
             out, call_function(name, arguments, {**keywords, "out": None}, function), True
         )
-    arguments, named = tuple(map(strong, arguments)), {k: strong(v) for k, v in keywords.items()}
+    arguments = tuple(map(strong, arguments))
+    named = {k: strong(v) for k, v in keywords.items()}
     of_floats = isinstance(record, Op) and record.refuses and not record.integral
     if of_floats and "dtype" in named and np.dtype(named["dtype"]).kind not in dtypes.FLOATS:
         refuse(name, dtype=named["dtype"])
@@ -364,7 +366,8 @@ def function_on_tensors(
     x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     """Apply a NumPy function, recorded as the operation of that name."""
-    name, of_matrices = function.__name__, function.__module__ == "numpy.linalg"
+    name = function.__name__
+    of_matrices = function.__module__ == "numpy.linalg"
     path = f"linalg.{name}" if of_matrices else name
     if path in FUNCTIONS:
         return FUNCTIONS[path](*arguments, **keywords)
@@ -419,7 +422,8 @@ def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> A
 
     dtype and out are put in their places, if they are given by position.
     """
-    name, given = ufunc.__name__, tensor_of(x)
+    name = ufunc.__name__
+    given = tensor_of(x)
     if how == "outer":
         return ufuncs.outer(
             lambda of, *operands: _call(ufunc, *operands, **keywords),

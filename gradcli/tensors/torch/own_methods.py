@@ -388,11 +388,9 @@ def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     x._refresh()
     now = Tensor(x.array)
     now.__dict__.update(x.__dict__)
-    now.node, now._requires_grad, now._version_counter = (
-        x.node,
-        x._requires_grad,
-        x._version_counter,
-    )
+    now.node = x.node
+    now._requires_grad = x._requires_grad
+    now._version_counter = x._version_counter
     if state.recorder is not None:
         state.recorder.rename(now, x)
     # A cotangent has the shape of its node's result, which changes here.

@@ -192,7 +192,8 @@ def grad_and_value(
             own = Own(xs)
             keep = outside and not own.are_all([output])
             found = _products([output], xs, None, keep)
-        value, aux = own.release(output), map_ends(own.release, aux)
+        value = own.release(output)
+        aux = map_ends(own.release, aux)
         gradients = spec.unflatten([own.release(part) for part in found])
         return gradients, ((value, aux) if has_aux else value)
 
@@ -328,7 +329,8 @@ def _jacobian(
     def run(*arguments: Any, **keywords: Any) -> Any:
         tree = select_arguments(argnums, arguments)
         single = isinstance(argnums, int)
-        alone, parts = of_some(func, argnums, arguments, keywords), (tree,) if single else tree
+        alone = of_some(func, argnums, arguments, keywords)
+        parts = (tree,) if single else tree
         xs, spec = flatten(tree)
         if forward:
             value, push, aux = _linearize(alone, parts, has_aux)

@@ -123,9 +123,11 @@ def flatten(tree: Any) -> tuple[list[Any], Spec]:
     kind: Any = type(tree)
     if isinstance(tree, dict):
         kind = OrderedDict if isinstance(tree, OrderedDict) else dict
-        names, parts = tuple(tree), [flatten(part) for part in tree.values()]
+        names = tuple(tree)
+        parts = [flatten(part) for part in tree.values()]
     elif kind in (list, tuple) or hasattr(kind, "_fields"):
-        names, parts = getattr(kind, "_fields", ()), [flatten(part) for part in tree]
+        names = getattr(kind, "_fields", ())
+        parts = [flatten(part) for part in tree]
     else:
         return [tree], _END
     return [end for ends, _ in parts for end in ends], Spec(

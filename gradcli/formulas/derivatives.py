@@ -19,13 +19,12 @@ from gradcli.errors import ExhaustedError, GradcliError, LimitError, ShapeError,
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.textbook import Textbook, simplify, textbook
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph, Unnamed, forward, interpret, reachable, rebuild
 from gradcli.graph.sweep import ones_like, slopes_of
 from gradcli.language.scope import Scope
+from gradcli.notation import Formula, Path
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
-from gradcli.report.derivative_record import Formula, Path
 
 # -- Derivative formulas of a query: text of the language, printed only if it evaluates to the
 # engine's derivative.

@@ -8,8 +8,8 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from gradcli.report.data import Data, data
-from gradcli.report.lines import entry_text
+from gradcli.data import Data, data
+from gradcli.texts import entry_text
 
 
 class Verdict(StrEnum):
@@ -474,13 +474,3 @@ class Check(Data):
     def worst(self) -> Verdict:
         """The gravest of the cross-check and the claims."""
         return max([self.verdict, *(claim.verdict for claim in self.claims)])
-
-
-def check_of(data: Any) -> Check:
-    """Return a verdict from its stored data.
-
-    Raises ValueError for data that are no verdict.
-    """
-    import msgspec
-
-    return msgspec.convert(data, Check)

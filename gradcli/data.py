@@ -233,6 +233,16 @@ def _of_its_own(value: Any) -> Any:
     )
 
 
+def read_back(kind: type[Any], stored: Any) -> Any:
+    """Return an object of a class from its stored data.
+
+    Raises ValueError for data that are none.
+    """
+    import msgspec
+
+    return msgspec.convert(stored, kind)
+
+
 # -- at a prompt
 
 
