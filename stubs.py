@@ -285,10 +285,10 @@ def api_stub() -> list[str]:
     imports = [
         "from collections.abc import Iterable, Mapping", "from typing import Any, Literal, overload", "",
         "from gradcli.explanations.explaining import explain as explain", "from gradcli.limits import Limits",
-        "from gradcli.ops.calling.prefixes import Dialect", "from gradcli.plans.backend import Backend",
+        "from gradcli.ops.calling.prefixes import Dialect",
         "from gradcli.query.interface import (",
         "    bound as bound, differentiate as differentiate, export as export, plot as plot,", ")",
-        "from gradcli.options import DType",
+        "from gradcli.options import Backend, DType",
         "from gradcli.report.results import GradientRecord, HessianRecord, HvpRecord, JacobianRecord, JvpRecord",
         "from gradcli.check.verdicts import Check",
     ]  # fmt: skip

@@ -1,32 +1,35 @@
 """Options of a query, and of how it is judged, for every way into gradcli.
 
 The command line, settings, records and Python take the same values, which exclude each other in the
-same cases, and fill in the same plain data.
+same cases, and fill in the same plain data. The command line, which has further options, reads them
+before anything heavy is imported, and so nothing heavy is imported here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from functools import cache, cached_property
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, Literal, dataclass_transform, get_args
 
 from gradcli.errors import GradcliError, UsageError, one_of
-from gradcli.limits import Number
+from gradcli.limits import DEFAULT, Limits, Number
 from gradcli.ops.calling.prefixes import DIALECTS
-from gradcli.plans.backend import BACKENDS
+from gradcli.ops.facts import Fixed
 from gradcli.texts import normalize, words
 
 if TYPE_CHECKING:
+    import numpy as np
+
     _Named = Literal["float64", "float32", "double", "single", "f8", "f4"]
     DType = (
         _Named | type[np.float64] | type[np.float32] | np.dtype[np.float64] | np.dtype[np.float32]
     )
 
 Mode = Literal["grad", "jacobian", "hessian", "jvp", "hvp"]  # what is computed besides the value
+Backend = Literal["auto", "numpy", "native"]  # what runs loops over large arrays
 
 
 def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -164,7 +167,7 @@ VALUES: dict[str, Values] = {
     "atol": _TOLERANCE, "rtol": _TOLERANCE, "timeout": _SECONDS, "budget": _SECONDS, "jobs": _COUNT, "threads": _COUNT,
     "points": _COUNT, "random_state": Number(True), "digits": Number(True, 1, 17), "precision": Number(True, 1, 100_000),
     "order": Number(True, 1, 10), "check.order": Number(True, 1, 2),
-    "backend": BACKENDS, "convention": CONVENTIONS, "dialect": DIALECTS, "dtype": ("float64", "float32"),
+    "backend": get_args(Backend), "convention": CONVENTIONS, "dialect": DIALECTS, "dtype": ("float64", "float32"),
     "check.dtype": ("float64", "float32", "float16", "bfloat16"), "mode": [*words("grad jacobian hessian jvp hvp")],
     "bound.width": Number(above=True), "plot.points": Number(True, 2, 1_000_000),
     **dict.fromkeys(words("check formula forward latex lipschitz sparse steps"), bool),
@@ -203,7 +206,7 @@ def option_value(name: str, value: Any, written: str, kind: type[GradcliError] =
 
     Raises an error of the kind for what it cannot be.
     """
-    return _held(values_of(name), value, written, kind)
+    return _check_value(values_of(name), value, written, kind)
 
 
 def typed_value(values: Values | None, text: Any, written: str) -> Any:
@@ -211,16 +214,18 @@ def typed_value(values: Values | None, text: Any, written: str) -> Any:
     if isinstance(values, Number) and isinstance(text, str):
         with suppress(ValueError):
             text = int(text) if values.whole else float(text)
-    return _held(values, text, written, UsageError)
+    return _check_value(values, text, written, UsageError)
 
 
-def _held(values: Values | None, value: Any, written: str, kind: type[GradcliError]) -> Any:
+def _check_value(values: Values | None, value: Any, written: str, kind: type[GradcliError]) -> Any:
     if isinstance(values, Number):
         if values.holds(value):
             return int(value) if values.whole else float(value)
         raise kind(f"{written} must be {values}, not {value!r}")
     if not isinstance(values, type):
         return value if values is None else one_of(written, value, values, kind)
+    import numpy as np
+
     if not (isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1))):
         raise kind(f"{written} must be True or False, not {value!r}")
     return bool(value)
@@ -243,3 +248,117 @@ def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
                         raise UsageError(
                             f"{one} and {other} exclude each other", help="leave one of them out"
                         )
+
+
+# -- As they were typed: the options of each command are the fields of a class in `cli/commands.py`. A
+# field that typer reads is annotated accordingly. The annotation is evaluated for the command that is
+# asked for. The values that an option of the command line alone may have stand beside it.
+
+
+Texts = tuple[str, ...]  # of an option that may be repeated
+WORDS = "one of the words that it is shown with"  # for an option whose metavar lists the words
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, kw_only_default=True)
+class Request(Fixed):
+    """The options of a command as they were typed, before any of them is read.
+
+    A command without such an option has these fields, too. Where nothing is given, the default
+    holds: that of the command, or else the one here.
+    """
+
+    epilog = ""
+    arguments: Texts = ()
+    files: Texts = ()
+    input_format: str | None = None
+    wrt: str | None = None
+    freeze: Texts = ()
+    seed: str | None = None
+    save: Texts = ()
+    check: bool = True
+    timeout: float | None = None
+    output_format: str = "text"
+    out: str | None = None
+    digits: int | None = None
+    dialect: str | None = None
+    dtype: str = "float64"
+    random_state: Any = 0
+    fail_fast: bool = False
+    limit: Texts = ()
+    quiet: bool = False
+    color: str = "auto"
+
+    @classmethod
+    @cache
+    def options(cls) -> dict[str, Any]:
+        """Return the fields that typer reads, and how it reads them."""
+        return {
+            name: kind
+            for name, kind in get_annotations(cls, eval_str=True).items()
+            if hasattr(kind, "__metadata__")
+        }
+
+    @classmethod
+    def values_of(cls, name: str) -> Any:
+        """Return what an option may be, if that is said here; None if not."""
+        how, *values = cls.options()[name].__metadata__
+        return how.metavar.split("|") if values == [WORDS] else next(iter(values), None)
+
+    @classmethod
+    def word_of(cls, name: str, on: bool = True) -> str:
+        """Return an option as it is typed, to switch it on or off."""
+        # Typer keeps the first declared name in ``default``.
+        first = cls.options()[name].__metadata__[0].default
+        return (
+            first.split("/")[0 if on else -1]
+            if isinstance(first, str)
+            else f"--{name.replace('_', '-')}"
+        )
+
+    def given_options(self, names: str) -> Iterator[tuple[str, Any]]:
+        """Yield those of the options that are given and not off.
+
+        Each comes as it is typed, with its value.
+        """
+        for name in names.split():
+            value = getattr(self, name)
+            if value is not False and value not in ((), [], getattr(type(self), name)):
+                yield self.word_of(name), value
+
+    def as_typed(self, word: str) -> str:
+        """Return an option as it was typed, if it was given; else nothing.
+
+        If ``word`` is NAME=VALUE,VALUE, the option must have one of these values.
+        """
+        name, _, values = word.partition("=")
+        if name not in self.options():
+            return ""
+        if not values:
+            return next((option for option, _ in self.given_options(name)), "")
+        value = getattr(self, name)
+        if str(value) not in values.split(","):
+            return ""
+        return self.word_of(name, on=False) if value is False else f"{self.word_of(name)} {value}"
+
+
+def limits_of(request: Request) -> Limits:
+    """Return the limits that a request sets. Raises UsageError."""
+    return DEFAULT.raise_to(request.limit) if request.limit else DEFAULT
+
+
+def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Values by names, of which each is given once. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = assignment(option, text)
+        if name in found:
+            raise UsageError(f"{option} {name}=... is given twice")
+        found[name] = value
+    return found
+
+
+def assignment(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value:
+        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
+    return normalize(name.strip()), value

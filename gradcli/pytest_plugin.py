@@ -178,7 +178,7 @@ class GradFile(CheckedFile):
         from gradcli.errors import GradcliError
         from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
-        from gradcli.language.tree import Asked
+        from gradcli.language.syntax import Asked
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import Case, Runner, line_of, marks_of
 

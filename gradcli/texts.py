@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -233,6 +233,108 @@ class Source:
             starts.append(end + 1)
             end = self.text.find("\n", end + 1)
         return starts
+
+
+# -- Logical lines, which go on while a bracket is open
+
+
+_BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
+
+
+_CONTINUED = ("\\\n", "\\\r\n")  # endings of a line that continues on the next
+
+
+def open_brackets(text: str) -> int:
+    """Return how many more brackets a text opens than it closes, but for quotes and comments."""
+    if "#" not in text and "'" not in text and '"' not in text:
+        return text.count("(") + text.count("[") - text.count(")") - text.count("]")
+    words = [m.group() for m in _BRACKETS.finditer(text)]
+    return words.count("(") + words.count("[") - words.count(")") - words.count("]")
+
+
+def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]:
+    """Join physical lines while a bracket is open.
+
+    The number of the first line (from 1) and the text are yielded. Lines come as they are read, so
+    that a pipe is answered line by line. A bracket that is never closed (before the end, or within
+    ``limit`` characters) leaves its line alone, and reading resumes on the next line.
+    """
+    pending: list[str] = []  # lines since the one that opened a bracket
+    depths: list[int] = []
+    first, size, depth = 1, 0, 0
+    for line in lines:
+        change = open_brackets(line)
+        if not pending and change <= 0 and not line.endswith(_CONTINUED):
+            yield first, line
+            first += 1
+            continue
+        pending.append(line)
+        depths.append(change)
+        size += len(line)
+        depth += change
+        if depth <= 0 and not (line.endswith(_CONTINUED) and "#" not in line):
+            yield first, "".join(pending)
+        elif size > limit:
+            yield from _regroup(pending, depths, first)
+        else:
+            continue
+        first += len(pending)
+        pending, depths, size, depth = [], [], 0, 0
+    yield from _regroup(pending, depths, first)
+
+
+class Ahead:
+    """Lines that are handed on as they are asked for, and can be looked at before."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self.count = 0  # number of lines handed on
+
+    def __iter__(self) -> Iterator[str]:
+        while (line := next(self._lines, None)) is not None:
+            self.count += 1
+            yield line
+
+    def rest(self) -> list[str]:
+        """Return the lines that are to come.
+
+        An error while reading them is raised later, in its turn.
+        """
+        waiting: list[str] = []
+        failure = None
+        try:
+            waiting.extend(self._lines)
+        except Exception as error:
+            failure = error
+        self._lines = _again(waiting, failure)
+        return waiting
+
+
+def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
+    yield from lines
+    if failure is not None:
+        raise failure
+
+
+def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[int, str]]:
+    """Logical lines of a stretch in which some bracket is never closed, in linear time."""
+    ends = []
+    total = 0
+    for change in depths:
+        total += change
+        ends.append(total)
+    lowest = list(ends)  # smallest depth at the end of this or any later line
+    for i in range(len(lowest) - 2, -1, -1):
+        lowest[i] = min(lowest[i], lowest[i + 1])
+    start = 0
+    while start < len(lines):
+        before = ends[start - 1] if start else 0
+        stop = start + 1
+        if ends[start] > before and lowest[start] <= before:
+            while ends[stop - 1] > before:
+                stop += 1
+        yield first + start, "".join(lines[start:stop])
+        start = stop
 
 
 # -- Terminals, logs, messages: texts all of whose characters can be seen

@@ -18,7 +18,7 @@ from gradcli.graph.nodes import Expr, forward, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Statement
+from gradcli.language.syntax import Statement
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import add, div, mul, neg, sub
 from gradcli.ops.elementwise.exponential import pow_

@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "ops": ("ops", "errors", "texts"),
     "graph": ("graph", "ops", "errors", "limits"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
-    "options": ("ops.calling.prefixes", "plans.backend", "texts", "errors", "limits"),
+    "options": ("ops.calling.prefixes", "ops.facts", "texts", "errors", "limits"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "namespace": ("namespace", "ops", "errors"),
     "language": ("language", "namespace", "graph", "ops", "texts", "errors", "limits"),
@@ -343,7 +343,7 @@ def test_threads_of_a_library_sleep_while_they_wait(
 
 
 LIGHT = [
-    "import gradcli, gradcli.language.tokens, gradcli.query.evaluate",
+    "import gradcli, gradcli.language.syntax, gradcli.query.evaluate",
     "import gradcli.cli.main, gradcli.cli.decide.running",
 ]
 

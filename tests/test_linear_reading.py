@@ -16,7 +16,7 @@ import gradcli
 from gradcli import GradcliError
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Query
+from gradcli.language.syntax import Query
 from gradcli.limits import DEFAULT
 from gradcli.query.cases import marks_of
 from gradcli.texts import Source, Span, compose, suggestion, text_lines

@@ -17,7 +17,7 @@ from recorded import over
 import gradcli
 from gradcli import GradcliError
 from gradcli.language.run import statements as read
-from gradcli.language.tree import Statement
+from gradcli.language.syntax import Statement
 
 DATA = Path(__file__).parent / "data"
 CASES = [

@@ -13,7 +13,7 @@ from gradcli.data import plain
 from gradcli.graph.sweep import scale_guarded
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Statement
+from gradcli.language.syntax import Statement
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where

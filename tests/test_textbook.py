@@ -15,8 +15,9 @@ from textbook_texts import READ
 
 import gradcli
 from gradcli import AmbiguousError, GradcliError, LimitError
+from gradcli.language.spelling import rewritten
 from gradcli.language.statements import offers, parse_statements
-from gradcli.language.tree import Query, rewritten
+from gradcli.language.syntax import Query
 from gradcli.texts import Source
 
 AT = read_table("textbook_values.json")

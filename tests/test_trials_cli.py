@@ -17,7 +17,7 @@ from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.decide.running import Inputs
 from gradcli.graph.nodes import forward
 from gradcli.language.run import Program, statements
-from gradcli.language.tree import Query
+from gradcli.language.syntax import Query
 from gradcli.options import Options
 from gradcli.query.programs import Programs
 

@@ -9,7 +9,7 @@ from benchmarks.contest import LINEAR, Goal, InProcess, Run, Setting, Workload
 from benchmarks.machine import has_avx512
 
 if TYPE_CHECKING:
-    from gradcli.plans.backend import Backend
+    from gradcli.options import Backend
 
 _TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1+x**2))"
 _BLOCK = 8192

@@ -13,7 +13,7 @@ from benchmarks.kinds import KINDS
 from benchmarks.kinds.record import Kind
 
 if TYPE_CHECKING:
-    from gradcli.plans.backend import Backend
+    from gradcli.options import Backend
 
 OURS, NUMPY, PYTORCH, JAX, MEMORY = "gradcli", "ours, NumPy", "PyTorch", "JAX jit", "copied memory"
 _COPIED = 8_000_000  # numbers: 64 MB, more than caches hold

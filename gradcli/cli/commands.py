@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gradcli.cli.request import WORDS, Request, Texts
 from gradcli.limits import Number
+from gradcli.options import WORDS, Request, Texts
 
 _code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names a Python object
 _UNSAID: Any = None  # default of an option that follows from others

@@ -8,7 +8,9 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from importlib import import_module
+from inspect import Parameter, Signature
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +19,7 @@ from gradcli.cli.commands import COMMANDS, EXAMPLE, GROUPS
 from gradcli.cli.write.results import put_text, say_last
 from gradcli.errors import UsageError
 from gradcli.inert import shell_command
+from gradcli.options import Request, Texts, typed_value, values_of
 from gradcli.texts import suggestion
 
 STYLE: dict[str, Any] = {
@@ -135,12 +138,51 @@ class Command(_Helped, TyperCommand):
         return super().parse_args(ctx, prepared)
 
 
+def _reader_of(kind: type[Request], command: str, place: str) -> Callable[..., Callable[[], int]]:
+    """Return the function whose parameters are the options.
+
+    It gives the command, which stands in ``place``, together with its request.
+    """
+
+    def read(context: typer.Context, **given: Any) -> Callable[[], int]:
+        said: dict[str, Any] = {
+            name: tuple(value)
+            if isinstance(value, (list, tuple))
+            else typed_value(
+                kind.values_of(name) or values_of(f"{command}.{name}"), value, kind.word_of(name)
+            )
+            for name, value in given.items()
+            if value is not None and value != getattr(kind, name)
+        }
+        if "wrt" in said:
+            said["wrt"] = ",".join(said["wrt"])
+        if "words" in kind.__annotations__ and "words" not in given:
+            said["words"] = tuple(context.meta["gradcli.words"])
+        module, _, name = place.partition(":")
+        return partial(getattr(import_module(f"gradcli.cli.{module}"), name), kind(**said))
+
+    parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for name, annotated in kind.options().items():
+        form, how, *_ = get_args(annotated)
+        several, usual = form == Texts or name == "wrt", getattr(kind, name)
+        parameters.append(
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=None if several else usual,
+                annotation=Annotated[list[str] | None if several else form, how],
+            )
+        )  # fmt: skip
+    reading: Any = read
+    reading.__signature__ = Signature(parameters)
+    read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return read
+
+
 def _command(name: str) -> Any:
     """Make a command of the options of its request."""
     request, place = COMMANDS[name]
     single = typer.Typer(**STYLE)
     single.command(name, cls=Command, help=request.__doc__, epilog=request.epilog)(
-        request.reader(name, place)
+        _reader_of(request, name, place)
     )
     command: Any = typer.main.get_command(single)
     command.groups = GROUPS.get(name, {})

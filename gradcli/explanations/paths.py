@@ -36,7 +36,8 @@ from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
 from gradcli.language.run import ProgramText, move_span
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Expression, Name, Number, rewritten, tightness
+from gradcli.language.spelling import rewritten, tightness
+from gradcli.language.syntax import Expression, Name, Number
 from gradcli.limits import Limits
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import alias, derivative, detach

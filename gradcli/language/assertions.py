@@ -10,18 +10,23 @@ from typing import NoReturn
 
 from gradcli.errors import ParseError
 from gradcli.language.parser import first, value_in
-from gradcli.language.tokens import (
+from gradcli.language.syntax import (
     NAME,
     NUMBER,
     PRIME,
     RESERVED,
     STRING,
     SUPERSCRIPT,
+    Assertion,
+    Binary,
+    Expression,
+    Node,
     Part,
+    Quantified,
+    Relation,
     Token,
     end_of,
 )
-from gradcli.language.tree import Assertion, Binary, Expression, Node, Quantified, Relation
 from gradcli.ops.text import BINDING, COMPARISON, MASK
 from gradcli.texts import Span
 

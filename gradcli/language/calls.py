@@ -39,7 +39,7 @@ from gradcli.language.names import (
 )
 from gradcli.language.routines import run_body
 from gradcli.language.scope import Builder, Range, Scope
-from gradcli.language.tree import Attribute, Binary, Call, Definition, Frame, Name, Node
+from gradcli.language.syntax import Attribute, Binary, Call, Definition, Frame, Name, Node
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import (
     CALL,

@@ -7,8 +7,19 @@ from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError
 from gradcli.language.parser import first, parse_tokens
-from gradcli.language.tokens import NAME, NUMBER, ROOTS, SYMBOL, Part, Token, superscript_value
-from gradcli.language.tree import Call, Expression, Name, Query
+from gradcli.language.syntax import (
+    NAME,
+    NUMBER,
+    ROOTS,
+    SYMBOL,
+    Call,
+    Expression,
+    Name,
+    Part,
+    Query,
+    Token,
+    superscript_value,
+)
 from gradcli.ops.text import BINDING, TERM
 from gradcli.texts import Span
 

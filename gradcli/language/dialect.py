@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, ParseError, did_you_mean
 from gradcli.language.python_hints import modules_imported, names_bound
-from gradcli.language.tree import Statement
+from gradcli.language.syntax import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
 from gradcli.texts import Source, Span

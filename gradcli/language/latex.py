@@ -11,7 +11,7 @@ import re
 from typing import NoReturn
 
 from gradcli.errors import AmbiguousError, LimitError, ParseError
-from gradcli.language.tokens import (
+from gradcli.language.syntax import (
     END,
     NAME,
     NUMBER,

@@ -10,10 +10,17 @@ only where it is used.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container
 from typing import Any
 
-from gradcli.errors import ArgumentError, GradcliError, LimitError, TypeMismatchError
+from gradcli.errors import (
+    AmbiguousError,
+    ArgumentError,
+    GradcliError,
+    LimitError,
+    TypeMismatchError,
+)
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.calls import (
@@ -34,8 +41,7 @@ from gradcli.language.reading import Reading, attribute
 from gradcli.language.scope import Scope
 from gradcli.language.statements import read_again
 from gradcli.language.subscripts import subscript
-from gradcli.language.tree import (
-    CONDITIONS,
+from gradcli.language.syntax import (
     Attribute,
     Binary,
     Call,
@@ -52,8 +58,6 @@ from gradcli.language.tree import (
     Subscript,
     Text,
     Unary,
-    refuse_complement,
-    refuse_other_readings,
 )
 from gradcli.ops import registry
 from gradcli.ops.calling.meanings import DIALECT_OF
@@ -62,7 +66,7 @@ from gradcli.ops.calling.textbook import MARKS, is_own
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.text import Expansion, expand_call
-from gradcli.texts import Source
+from gradcli.texts import Source, Span
 
 
 class Lowering(Reading):
@@ -500,3 +504,92 @@ def _is_value(name: str, scope: Scope, own: Container[str]) -> bool:
     ):
         return False
     return (name in scope.names or name in NAMED) and not is_function(name)
+
+
+# -- Operators that Python reads in another way: ``^`` of booleans, and ``or``, ``and``, ``|``,
+# ``&`` and ``~`` of numbers.
+
+
+_LONGEST = 60
+_FACTOR = re.compile(r"\|\s*((?:\w+\s*)?\([^()|\n]*\)|\w+)")
+CONDITIONS = {
+    "or": "or",
+    "and": "and",
+    "|": "or",
+    "&": "and",
+}  # operators of booleans, and their operations
+
+
+def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -> None:
+    """Refuse operators on operands that give them another reading.
+
+    ``or``, ``and``, ``|`` and ``&`` are refused unless both operands are boolean, ``^`` if its base
+    is boolean. ``left`` and ``right`` are the kinds of the operands.
+    """
+    sign = "^" if node.operator == "**" else node.operator
+    a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
+    first, second = _condition(a, left), _condition(b, right)
+    error: type[GradcliError] = AmbiguousError
+    if sign in CONDITIONS:
+        if left == right == "bool":
+            return
+        error, message, help = TypeMismatchError, f"'{sign}' is of conditions, not of numbers", ""
+        if sign in ("|", "&"):
+            help = _mask_repair(node, (a, left), (b, right), source)
+        else:
+            message = f"'{sign}' is of conditions; of numbers, Python gives one of them"
+            chosen = f"where({first}, {a}, {b})" if sign == "or" else f"where({first}, {b}, {a})"
+            help = f"write {first} {sign} {second} for a condition, {chosen} for one of them"
+    elif sign in ("+", "-") and right == "bool":
+        truth = f"{a} or {b}" if sign == "+" else f"{a} != {b}"
+        message = f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths"
+        help = f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition"
+    elif (
+        sign == "^" and sign in source.text[node.left.end : node.right.start]
+    ):  # '**' is a power everywhere
+        other = f"{a} != {b}" if right == "bool" else f"{first} != ({b} != 0)"
+        message = "'^' of booleans has two readings: exclusive or, and power"
+        help = f"write {other} for exclusive or, {a}**{b} for the power"
+    else:
+        return
+    start = source.text.find(sign, node.left.end, node.right.start)
+    span = node.span if start < 0 else Span(start, start + len(sign))
+    raise error(message, span=span, source=source, help=help)
+
+
+def _mask_repair(
+    node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source
+) -> str:
+    """Return the text to write for a mask of numbers.
+
+    It consists of conditions or, if a second bar follows, of a product with an absolute value.
+    """
+    third = _FACTOR.match(source.text[node.right.end :].lstrip()) if node.operator == "|" else None
+    if third is not None:
+        return f"write {left[0]}*abs({right[0]})*{third[1]}"
+    parts = (
+        text if text.startswith("(") and kind == "bool" else f"({_condition(text, kind)})"
+        for text, kind in (left, right)
+    )
+    return f"write {f' {node.operator} '.join(parts)}"
+
+
+def refuse_complement(node: Unary, source: Source) -> None:
+    """Raise for ``~`` of a number."""
+    text = _text(source, node.operand.start, node.operand.end)
+    sign = Span(node.start, node.start + 1)
+    raise TypeMismatchError(
+        "'~' is of conditions, not of numbers",
+        span=sign,
+        source=source,
+        help=f"write ~({text} != 0) or -({text})",
+    )
+
+
+def _text(source: Source, start: int, end: int) -> str:
+    text = source.text[start:end]
+    return text if len(text) <= _LONGEST and "\n" not in text else "x"
+
+
+def _condition(text: str, kind: str) -> str:
+    return text if kind == "bool" else f"{text} != 0"

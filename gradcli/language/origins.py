@@ -20,7 +20,7 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.names import Module, nodes_in
-from gradcli.language.tree import (
+from gradcli.language.syntax import (
     Attribute,
     Binary,
     Binding,

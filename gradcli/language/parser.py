@@ -49,7 +49,7 @@ from typing import NamedTuple, NoReturn, TypeVar
 
 from gradcli.errors import AmbiguousError, Label, LimitError, ParseError
 from gradcli.language.names import DERIVATIVES
-from gradcli.language.tokens import (
+from gradcli.language.syntax import (
     END,
     FRACTIONS,
     NAME,
@@ -60,13 +60,6 @@ from gradcli.language.tokens import (
     STRING,
     SUPERSCRIPT,
     SYMBOL,
-    Part,
-    Token,
-    end_of,
-    refuse_sign,
-    superscript_value,
-)
-from gradcli.language.tree import (
     Attribute,
     Binary,
     Call,
@@ -76,11 +69,16 @@ from gradcli.language.tree import (
     Name,
     Node,
     Number,
+    Part,
     Sequence,
     Slice,
     Subscript,
     Text,
+    Token,
     Unary,
+    end_of,
+    refuse_sign,
+    superscript_value,
 )
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE

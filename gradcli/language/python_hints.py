@@ -11,16 +11,20 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gradcli.errors import ParseError, UnknownNameError
-from gradcli.language.tokens import (
+from gradcli.language.syntax import (
     END,
     PYTHON_WORDS,
+    Effect,
+    Import,
+    Imported,
+    Lost,
     Part,
     SaidError,
+    Statement,
     Token,
     end_of,
     next_token,
 )
-from gradcli.language.tree import Effect, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOTS, TORCH
 from gradcli.texts import Source, Span, by_word, suggestion, words
 

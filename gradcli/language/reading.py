@@ -19,7 +19,7 @@ from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
 from gradcli.language.python_hints import unknown_module, unknown_name
 from gradcli.language.scope import Builder, Scope
-from gradcli.language.tree import (
+from gradcli.language.syntax import (
     Assertion,
     Attribute,
     Binding,

@@ -35,6 +35,7 @@ from gradcli.language.scope import (
     deviations,
     quantify,
 )
+from gradcli.language.spelling import rewritten
 from gradcli.language.statements import (
     parse_expression,
     parse_statements,
@@ -42,17 +43,10 @@ from gradcli.language.statements import (
     tokens_of,
     without_bad_help,
 )
-from gradcli.language.tokens import (
+from gradcli.language.syntax import (
     PYTHON_WORDS,
     RESERVED,
     SYMBOL,
-    Ahead,
-    has_sign,
-    logical_lines,
-    refuse_measured,
-    sign_in,
-)
-from gradcli.language.tree import (
     Asked,
     Assertion,
     Binding,
@@ -67,13 +61,15 @@ from gradcli.language.tree import (
     Relation,
     Several,
     Statement,
-    rewritten,
+    has_sign,
+    refuse_measured,
+    sign_in,
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
-from gradcli.texts import Source, Span, normalize
+from gradcli.texts import Ahead, Source, Span, logical_lines, normalize
 
 # -- What statements bind names to: values, objects, several results at once, data; and names that
 # an error leaves without a value.

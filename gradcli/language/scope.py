@@ -18,7 +18,7 @@ from gradcli.errors import ArgumentError, GradcliError, LimitError, ShapeError, 
 from gradcli.graph.nodes import Expr, Graph, forward, reachable
 from gradcli.language.dialect import Dialect
 from gradcli.language.names import FreeVariable, dtype_of, kind_in_words, nodes_in
-from gradcli.language.tree import Binding, DataBinding, Definition, Frame
+from gradcli.language.syntax import Binding, DataBinding, Definition, Frame
 from gradcli.limits import DEFAULT, Limits
 from gradcli.namespace.generator import Generator
 from gradcli.ops import structure

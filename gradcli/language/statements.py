@@ -37,14 +37,24 @@ from gradcli.language.python_hints import (
 )
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Builder, Scope
-from gradcli.language.tokens import (
+from gradcli.language.syntax import (
     END,
     NAME,
     PYTHON_WORDS,
     RESERVED,
     ROOTS,
     SYMBOL,
+    Binary,
+    Binding,
+    Call,
+    DataBinding,
+    Definition,
+    Expression,
+    Name,
     Part,
+    Query,
+    Several,
+    Statement,
     Token,
     end_of,
     has_sign,
@@ -54,18 +64,6 @@ from gradcli.language.tokens import (
     sign_in,
     statements_between,
     tokenize,
-)
-from gradcli.language.tree import (
-    Binary,
-    Binding,
-    Call,
-    DataBinding,
-    Definition,
-    Expression,
-    Name,
-    Query,
-    Several,
-    Statement,
 )
 from gradcli.ops.arrays import shapes
 from gradcli.texts import Source, Span, words

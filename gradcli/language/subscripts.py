@@ -13,7 +13,7 @@ from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.names import Thing
 from gradcli.language.scope import Builder, Range
-from gradcli.language.tree import Slice, Subscript
+from gradcli.language.syntax import Slice, Subscript
 from gradcli.ops.arrays import gathering_and_scattering, shapes
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 
 class Constant(float):
@@ -76,6 +73,8 @@ def difference(x: float, y: float) -> float:
 
     It is a float if that is exact, otherwise a constant that knows its exact value.
     """
+    from fractions import Fraction
+
     value = x - y
     if not math.isfinite(value) or Fraction(x) - Fraction(y) == Fraction(value):
         return value
@@ -106,13 +105,10 @@ def number_of(node: Any) -> Any:
     None is returned for any other node.
     """
     if node.is_constant:
-        return (
-            None
-            if isinstance(node.payload, np.ndarray)
-            else float(node.payload)
-            if isinstance(node.payload, Constant)
-            else node.payload
-        )
+        number = node.payload
+        if isinstance(number, Constant):
+            return float(number)
+        return None if hasattr(number, "shape") else number  # an array is none
     if _repeats(node):
         return number_of(node.operand)
     if node.op is not None and node.op.algebra == "quotient":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from gradcli.graph.nodes import Expr, cost_of, reachable
 from gradcli.ops.counting import additions_of, steps_of
@@ -58,8 +58,6 @@ def steps(node: Expr) -> int:
     return cost_of(node, steps_of)
 
 
-Backend = Literal["auto", "numpy", "native"]
-BACKENDS: tuple[str, ...] = get_args(Backend)
 ONCE = 1  # calls of what the command line or `evaluate` computes
 OFTEN = 1 << 7  # calls for which a function is expected to be made: about a hundred
 

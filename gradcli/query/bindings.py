@@ -16,8 +16,8 @@ import numpy as np
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError
 from gradcli.language.calls import is_function
 from gradcli.language.statements import tokens_of
-from gradcli.language.tokens import NAME as NAMES
-from gradcli.language.tokens import RESERVED
+from gradcli.language.syntax import NAME as NAMES
+from gradcli.language.syntax import RESERVED
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.options import names_of, option_value, refuse_together

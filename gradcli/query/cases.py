@@ -31,7 +31,7 @@ from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
-from gradcli.language.tree import Asked, Query, Statement
+from gradcli.language.syntax import Asked, Query, Statement
 from gradcli.options import Options
 from gradcli.query.evaluate import fill_statement
 from gradcli.query.programs import (

@@ -216,7 +216,7 @@ def _call(record: Function) -> str | None:
 def _evaluate(text: str, shape: int) -> Example | None:
     from gradcli.language.run import statements
     from gradcli.language.scope import Scope
-    from gradcli.language.tree import Query
+    from gradcli.language.syntax import Query
     from gradcli.query.free_variables import names_needed
     from gradcli.query.interface import evaluate
 

@@ -35,7 +35,7 @@ from gradcli.graph.sweep import has_nan, useful_nodes, vjps_at
 from gradcli.language.calls import is_function
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
-from gradcli.language.tree import Statement
+from gradcli.language.syntax import Statement
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.elementwise.exponential import has_exponent

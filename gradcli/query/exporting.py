@@ -16,7 +16,7 @@ from gradcli.graph.nodes import Expr, forward, reachable, rebuild
 from gradcli.graph.sweep import slopes_of
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Statement
+from gradcli.language.syntax import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.options import Options

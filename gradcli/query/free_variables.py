@@ -37,7 +37,7 @@ from gradcli.language.reading import (
 )
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Definition, Query, Statement
+from gradcli.language.syntax import Definition, Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.ops.structure import alias
 from gradcli.options import Options

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.options import DType
-    from gradcli.plans.backend import Backend
+    from gradcli.options import Backend, DType
 
 
 # -- Functions of one vector, as solvers call them: the values of some names, one after the other,

@@ -26,7 +26,7 @@ from gradcli.language.lowering import as_read
 from gradcli.language.reading import mentioned_names
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
+from gradcli.language.syntax import Assertion, Binding, Definition, Query, Several, Statement
 from gradcli.notation import Path
 from gradcli.ops.axes import repeated_axes
 from gradcli.options import ClaimInput, Options
@@ -424,7 +424,7 @@ def _reading(said: Statement, scope: Scope) -> str | None:
     read = as_read(said.expression, scope, own)
     if not read.implied:
         return None
-    from gradcli.language.tree import rewritten
+    from gradcli.language.spelling import rewritten
 
     left = f"{said.name}({', '.join(own)})" if own else said.name
     return f"{left} = {rewritten(read, scope.functions)}"

@@ -13,7 +13,7 @@ from gradcli.errors import AmbiguousError
 from gradcli.language.calls import is_function, split_glued
 from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Definition, Expression, Name, Statement
+from gradcli.language.syntax import Definition, Expression, Name, Statement
 from gradcli.ops.calling import textbook
 from gradcli.texts import Source
 

@@ -14,8 +14,7 @@ from gradcli.texts import text_lines
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.options import DType, Mode, Options
-    from gradcli.plans.backend import Backend
+    from gradcli.options import Backend, DType, Mode, Options
     from gradcli.query.exporting import Export
     from gradcli.query.programs import Script
     from gradcli.report.derivative_record import DerivativeRecord

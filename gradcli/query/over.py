@@ -19,7 +19,7 @@ from gradcli.graph.sweep import grad
 from gradcli.language.run import Lowered
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
-from gradcli.language.tree import Assertion, Quantified, Statement
+from gradcli.language.syntax import Assertion, Quantified, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
 from gradcli.options import Options

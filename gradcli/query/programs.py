@@ -17,7 +17,7 @@ from gradcli.language.reading import names_bound_by, words_of
 from gradcli.language.run import Lowered, Program, ProgramText, statements
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements, without_bad_help
-from gradcli.language.tree import Asked, Assertion, Statement
+from gradcli.language.syntax import Asked, Assertion, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.options import Options
 from gradcli.query.bindings import value_of

@@ -32,7 +32,8 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import as_read
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Binary, Expression, Node, Query, rewritten
+from gradcli.language.spelling import rewritten
+from gradcli.language.syntax import Binary, Expression, Node, Query
 from gradcli.notation import Path
 from gradcli.ops.elementwise.arithmetic import sub
 from gradcli.options import Options

@@ -18,7 +18,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.syntax import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.options import Options

@@ -25,9 +25,18 @@ from gradcli.graph.sweep import backward, itself, ones_like, useful_nodes, zeros
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
-from gradcli.language.tokens import RESERVED, STARTS_NUMBER, WORD
-from gradcli.language.tree import Binary, Call, Expression, Name, Node, Unary
-from gradcli.language.tree import Number as NumberNode
+from gradcli.language.syntax import (
+    RESERVED,
+    STARTS_NUMBER,
+    WORD,
+    Binary,
+    Call,
+    Expression,
+    Name,
+    Node,
+    Unary,
+)
+from gradcli.language.syntax import Number as NumberNode
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.constants import NAMED

@@ -336,7 +336,7 @@ class Record(Answer):
         if self.value is None:
             return []
         f = spelled(self.dependent or "f")
-        lines = [f"{f} &= {array(self._shown(digits), digits)}"]
+        lines = [f"{f} &= {array(self._value_with_deviation(digits), digits)}"]
         for name, numbers in self.derivatives().items():
             formula = (self.latex or {}).get(name)
             lines.append(
@@ -345,14 +345,14 @@ class Record(Answer):
             )
         return lines
 
-    def _shown(self, digits: int | None) -> Any:
+    def _value_with_deviation(self, digits: int | None) -> Any:
         """Return the value, with its standard deviation, if it has one."""
         return self.value if self.std is None else with_deviations(self.value, self.std, digits)
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """Return the lines of the value, the derivatives, the verdict, and remarks on them."""
         value, kind = (
-            array_text(self._shown(digits), digits, width),
+            array_text(self._value_with_deviation(digits), digits, width),
             f"{self.dtype}{f', shape {self.shape}' if self.shape else ''}",
         )
         said: list[str] = []

@@ -28,7 +28,7 @@ _AT = {
     "scope": "gradcli.language.scope", "nodes": "gradcli.graph.nodes",
     "sweep": "gradcli.graph.sweep", "constants": "gradcli.ops.constants", "writing": "gradcli.ops.writing",
     "bindings": "gradcli.query.bindings",
-    "tree": "gradcli.language.tree", "folding": "gradcli.plans.folding",
+    "tree": "gradcli.language.syntax", "folding": "gradcli.plans.folding",
     "compiled": "gradcli.query.functions", "templates": "gradcli.query.templates", "cache": "gradcli.check.verdict_cache",
     "unrolling": "gradcli.plans.unrolling", "plan": "gradcli.plans.plan",
 }  # fmt: skip

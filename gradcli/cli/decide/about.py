@@ -14,10 +14,10 @@ import numpy as np
 
 from gradcli.cli.commands import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest
 from gradcli.cli.endings import FINE
-from gradcli.cli.request import Request
 from gradcli.cli.write.results import in_columns, prepare, put, put_rows
 from gradcli.data import encode
 from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
+from gradcli.options import Request
 from gradcli.query import catalogue
 from gradcli.report.rules import RULES
 from gradcli.storage import NATIVE, STORES, folder

@@ -17,16 +17,15 @@ from typing import Any, NamedTuple, TypeVar
 from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.running import Inputs, box_of, is_stream, options_of, programs_of
 from gradcli.cli.decide.subjects import check_inputs
-from gradcli.cli.request import assignment, limits_of
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.settings import Configuration, Settings, checking_options, verdicts
 from gradcli.inert import shell_command
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
-from gradcli.language.tree import Asked, Statement
+from gradcli.language.syntax import Asked, Statement
 from gradcli.limits import Limits
-from gradcli.options import CHECKING, ClaimInput, Options, option_value
+from gradcli.options import CHECKING, ClaimInput, Options, assignment, limits_of, option_value
 from gradcli.plans.backend import require_compiler
 from gradcli.plans.threads import cores
 from gradcli.query.cases import (

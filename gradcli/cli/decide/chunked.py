@@ -14,13 +14,12 @@ import numpy as np
 
 from gradcli.check.verdicts import Check, Verdict
 from gradcli.cli.commands import EvalRequest
-from gradcli.cli.request import limits_of
 from gradcli.cli.write.reports import ChunkProgress
 from gradcli.errors import UsageError
 from gradcli.files.arrays import split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
-from gradcli.options import names_of
+from gradcli.options import limits_of, names_of
 from gradcli.query.chunked.executors import Here, executor_on
 from gradcli.query.chunked.runs import (
     ChunkRun,

@@ -24,7 +24,6 @@ from gradcli.cli.decide.cases import Budget, Called, Piece, Repeating, Work
 from gradcli.cli.decide.parallel import Worker, alone
 from gradcli.cli.decide.running import Inputs
 from gradcli.cli.decide.subjects import function_inputs
-from gradcli.cli.request import assignments
 from gradcli.errors import EvaluationError, GradcliError, UsageError
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.asking import (
@@ -40,7 +39,7 @@ from gradcli.functions.asking import (
 from gradcli.functions.calls import call_guarded
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
-from gradcli.options import Options
+from gradcli.options import Options, assignments
 from gradcli.query.cases import left_undecided, outcome_of
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED

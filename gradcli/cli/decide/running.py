@@ -19,15 +19,14 @@ from typing import Any, NamedTuple
 from gradcli.cli import endings
 from gradcli.cli.commands import EXAMPLE, EvalRequest, ExportRequest
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, code_of
-from gradcli.cli.request import Request, assignments, limits_of
 from gradcli.cli.write.results import Form, say, writer_for
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, read_within
 from gradcli.language.run import Program
 from gradcli.language.scope import deviations as deviations_of
-from gradcli.language.tokens import may_be_measured, of_data
+from gradcli.language.syntax import may_be_measured, of_data
 from gradcli.limits import Limits
-from gradcli.options import Options, names_of, refuse_together
+from gradcli.options import Options, Request, assignments, limits_of, names_of, refuse_together
 from gradcli.plans.backend import require_compiler
 from gradcli.query.programs import Programs, Script, UsedNames, records, refuse_unknown_in
 from gradcli.report.records import Answer, Record

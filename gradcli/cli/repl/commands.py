@@ -23,10 +23,9 @@ from gradcli.cli.repl.session import Session, is_complete
 from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
-from gradcli.language.tokens import open_brackets
 from gradcli.limits import DEFAULT
 from gradcli.report.lines import short
-from gradcli.texts import suggestion
+from gradcli.texts import open_brackets, suggestion
 
 
 def converse(request: ReplRequest) -> int:

@@ -16,18 +16,16 @@ import numpy as np
 
 from gradcli.cli.commands import ReplRequest
 from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of, raise_interrupt
-from gradcli.cli.request import limits_of
 from gradcli.cli.write.results import Writer, put_text, say
 from gradcli.errors import GradcliError, as_gradcli_error
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
-from gradcli.language.tokens import open_brackets
-from gradcli.language.tree import Assertion, Query
+from gradcli.language.syntax import Assertion, Query
 from gradcli.limits import DEFAULT
-from gradcli.options import Options
+from gradcli.options import Options, limits_of
 from gradcli.query.programs import Programs, only_follows, run_statement
-from gradcli.texts import Source, text_lines
+from gradcli.texts import Source, open_brackets, text_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")

@@ -16,10 +16,10 @@ from shutil import get_terminal_size
 from typing import Self
 
 from gradcli.cli.commands import CheckRequest
-from gradcli.cli.request import assignment
 from gradcli.cli.write.results import hint, is_styled, prepare, report_outcome
 from gradcli.errors import UsageError, one_of
 from gradcli.files.settings import Settings
+from gradcli.options import assignment
 from gradcli.report.outcomes import KINDS, Outcome, Report, Summary, make
 from gradcli.storage import Replacement, cannot_write, real
 from gradcli.texts import one_line

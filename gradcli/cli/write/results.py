@@ -22,7 +22,7 @@ from gradcli.inert import LACKING
 from gradcli.texts import clip_text, inert_lines
 
 if TYPE_CHECKING:
-    from gradcli.cli.request import Request
+    from gradcli.options import Request
     from gradcli.report.explanation import Explanation
     from gradcli.report.outcomes import Outcome, Report
     from gradcli.report.records import Record

@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.cli.request import assignments
 from gradcli.data import plain
 from gradcli.errors import UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
+from gradcli.options import assignments
 from gradcli.report.records import Record
 from gradcli.storage import cannot_write, discard, is_device, put_in_place, real, temporary_beside
 from gradcli.texts import is_number

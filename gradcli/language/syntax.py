@@ -1,20 +1,30 @@
-"""Text to tokens, text to logical lines and statements, and where ``±`` stands among tokens."""
+"""Syntax: the tokens of a text and of its statements, and the trees that the parser makes of them.
+
+The parser makes the nodes of a statement in an order in which operands come before what uses them,
+and keeps that list; whatever walks a statement is a loop over it, so nothing recurses however deep
+an expression is.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from copy import copy
 from decimal import Decimal
 from operator import attrgetter
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from gradcli.errors import AmbiguousError, ParseError
 from gradcli.ops.calling.textbook import NOT_COMPUTED
+from gradcli.ops.facts import Fixed
+from gradcli.ops.text import Expansion
 from gradcli.texts import FRACTIONS as FRACTION_SIGNS
 from gradcli.texts import NAME as NAME_PATTERN
 from gradcli.texts import Source, Span, by_word, words
+
+# -- Tokens
 
 # The groups of _TOKEN, from 1 on.
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)
@@ -149,7 +159,7 @@ def end_of(token: Token) -> int:
     return token.start + len(token.text)
 
 
-def outside(tokens: Sequence[Token], start: int, stop: int) -> list[int]:
+def outside(tokens: list[Token], start: int, stop: int) -> list[int]:
     """Return the places of the tokens start:stop outside of brackets.
 
     The brackets themselves count as outside.
@@ -162,105 +172,6 @@ def outside(tokens: Sequence[Token], start: int, stop: int) -> list[int]:
             found.append(at)
         depth += text in ("(", "[")
     return found
-
-
-_BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
-
-
-_CONTINUED = ("\\\n", "\\\r\n")  # endings of a line that continues on the next
-
-
-def open_brackets(text: str) -> int:
-    """Return how many more brackets a text opens than it closes, but for quotes and comments."""
-    if "#" not in text and "'" not in text and '"' not in text:
-        return text.count("(") + text.count("[") - text.count(")") - text.count("]")
-    words = [m.group() for m in _BRACKETS.finditer(text)]
-    return words.count("(") + words.count("[") - words.count(")") - words.count("]")
-
-
-def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]:
-    """Join physical lines while a bracket is open.
-
-    The number of the first line (from 1) and the text are yielded. Lines come as they are read, so
-    that a pipe is answered line by line. A bracket that is never closed (before the end, or within
-    ``limit`` characters) leaves its line alone, and reading resumes on the next line.
-    """
-    pending: list[str] = []  # lines since the one that opened a bracket
-    depths: list[int] = []
-    first, size, depth = 1, 0, 0
-    for line in lines:
-        change = open_brackets(line)
-        if not pending and change <= 0 and not line.endswith(_CONTINUED):
-            yield first, line
-            first += 1
-            continue
-        pending.append(line)
-        depths.append(change)
-        size += len(line)
-        depth += change
-        if depth <= 0 and not (line.endswith(_CONTINUED) and "#" not in line):
-            yield first, "".join(pending)
-        elif size > limit:
-            yield from _regroup(pending, depths, first)
-        else:
-            continue
-        first += len(pending)
-        pending, depths, size, depth = [], [], 0, 0
-    yield from _regroup(pending, depths, first)
-
-
-class Ahead:
-    """Lines that are handed on as they are asked for, and can be looked at before."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = iter(lines)
-        self.count = 0  # number of lines handed on
-
-    def __iter__(self) -> Iterator[str]:
-        while (line := next(self._lines, None)) is not None:
-            self.count += 1
-            yield line
-
-    def rest(self) -> list[str]:
-        """Return the lines that are to come.
-
-        An error while reading them is raised later, in its turn.
-        """
-        waiting: list[str] = []
-        failure = None
-        try:
-            waiting.extend(self._lines)
-        except Exception as error:
-            failure = error
-        self._lines = _again(waiting, failure)
-        return waiting
-
-
-def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
-    yield from lines
-    if failure is not None:
-        raise failure
-
-
-def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[int, str]]:
-    """Logical lines of a stretch in which some bracket is never closed, in linear time."""
-    ends = []
-    total = 0
-    for change in depths:
-        total += change
-        ends.append(total)
-    lowest = list(ends)  # smallest depth at the end of this or any later line
-    for i in range(len(lowest) - 2, -1, -1):
-        lowest[i] = min(lowest[i], lowest[i + 1])
-    start = 0
-    while start < len(lines):
-        before = ends[start - 1] if start else 0
-        stop = start + 1
-        if ends[start] > before and lowest[start] <= before:
-            while ends[stop - 1] > before:
-                stop += 1
-        yield first + start, "".join(lines[start:stop])
-        start = stop
 
 
 # -- Statements as parts of a logical line: their tokens, and where they end
@@ -372,7 +283,7 @@ def of_data(reference: str) -> tuple[str, str | None]:
     return (reference, None) if found is None else (found[1], found[2])
 
 
-def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: int) -> None:
+def refuse_measured(source: Source, tokens: list[Token], start: int, stop: int) -> None:
     """Raise AmbiguousError if a binding's whole value is ``5.00(5)`` or ``5.00 +- 0.05``."""
     if stop - start < 4:
         return
@@ -395,7 +306,7 @@ def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: i
     )  # fmt: skip
 
 
-def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] | None:
+def sign_in(tokens: list[Token], start: int, stop: int) -> tuple[int, int] | None:
     """Return the range of tokens of the first sign outside of brackets.
 
     It is the index where the sign begins and the index after its end.
@@ -409,10 +320,376 @@ def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] |
     return None
 
 
-def refuse_sign(source: Source, tokens: Sequence[Token]) -> None:
+def refuse_sign(source: Source, tokens: list[Token]) -> None:
     """Raise ParseError for a sign where no value of a binding ends."""
     for token in tokens:
         if token.text == "±":
             raise ParseError(
                 "'±' is not read here", span=token.span, source=source, help=_SIGN_HELP
             )
+
+
+# -- Trees of expressions
+
+
+class Node:
+    """An expression; ``start`` and ``end`` are offsets in the statement's source."""
+
+    __slots__ = ("end", "place", "start")
+    start: int
+    end: int
+    place: int  # index in the statement's list of nodes
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+    def children(self) -> Iterator[Node]:
+        """Yield the parts of the node."""
+        for slot in self.__slots__:
+            value = getattr(self, slot)
+            for part in value if isinstance(value, list) else [value]:
+                inner = part[1] if isinstance(part, tuple) else part  # a keyword with its value
+                if isinstance(inner, Node):
+                    yield inner
+
+
+class Literal(Node):
+    """A value that is written out."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any, start: int, end: int) -> None:
+        self.value, self.start, self.end = value, start, end
+
+
+class Number(Literal):
+    __slots__ = ()
+
+
+class Text(Literal):
+    __slots__ = ()
+
+
+class Name(Node):
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, start: int, end: int) -> None:
+        self.name, self.start, self.end = name, start, end
+
+
+class Dots(Node):
+    """The ``...`` of a subscript."""
+
+    __slots__ = ()
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start, self.end = start, end
+
+
+class Unary(Node):
+    """``-x``, ``+x``, ``~x``, ``not x``, ``√x``, and ``|x|``, whose operator is a bar."""
+
+    __slots__ = ("operand", "operator")
+
+    def __init__(self, operator: str, operand: Node, start: int) -> None:
+        self.operator, self.operand = operator, operand
+        self.start, self.end = start, operand.end
+
+
+class Binary(Node):
+    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``.
+
+    Products that are implied are ``*``.
+    """
+
+    __slots__ = ("left", "operator", "right")
+
+    def __init__(self, operator: str, left: Node, right: Node) -> None:
+        self.operator, self.left, self.right = operator, left, right
+        self.start, self.end = left.start, right.end
+
+
+class Conditional(Node):
+    """``value if condition else otherwise``."""
+
+    __slots__ = ("condition", "otherwise", "value")
+
+    def __init__(self, value: Node, condition: Node, otherwise: Node) -> None:
+        self.value, self.condition, self.otherwise = value, condition, otherwise
+        self.start, self.end = value.start, otherwise.end
+
+
+class Call(Node):
+    """``callee(arguments, keyword=...)``; ``primes`` counts the quotes of ``f''(x)``."""
+
+    __slots__ = ("arguments", "callee", "keywords", "primes")
+
+    def __init__(
+        self,
+        callee: Node,
+        arguments: list[Node],
+        keywords: list[tuple[str, Node]],
+        primes: int,
+        end: int,
+    ) -> None:
+        self.callee, self.arguments, self.keywords, self.primes = (
+            callee,
+            arguments,
+            keywords,
+            primes,
+        )
+        self.start, self.end = callee.start, end
+
+
+class Attribute(Node):
+    """``base.name``."""
+
+    __slots__ = ("base", "name")
+
+    def __init__(self, base: Node, name: str, end: int) -> None:
+        self.base, self.name = base, name
+        self.start, self.end = base.start, end
+
+
+class Slice(Node):
+    """``start:stop:step`` in a subscript, each part optional."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Node | None], start: int, end: int) -> None:
+        self.parts, self.start, self.end = parts, start, end
+
+
+class Subscript(Node):
+    """``base[items]``; ``tuple_`` tells ``x[i,]`` from ``x[i]``."""
+
+    __slots__ = ("base", "items", "tuple_")
+
+    def __init__(self, base: Node, items: list[Node], tuple_: bool, end: int) -> None:
+        self.base, self.items, self.tuple_ = base, items, tuple_
+        self.start, self.end = base.start, end
+
+
+class Sequence(Node):
+    """A tuple ``(x, y)`` or an array ``[x, y]``."""
+
+    __slots__ = ("bracket", "items")
+
+    def __init__(self, bracket: str, items: list[Node], start: int, end: int) -> None:
+        self.bracket, self.items, self.start, self.end = bracket, items, start, end
+
+
+class Expression:
+    """A whole expression: its root, and all nodes with operands before their users.
+
+    What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It
+    is then read again (`statements.read_again`).
+
+    called         names before brackets, which are read as functions
+    differentials  names that have no value and are no functions, or ``d/dx`` is a quotient
+    implied        whether anything is written as in a textbook: `rewritten` says how it was read
+    notes          what is to be said of it, always or where a name is bound
+    source, span   the tokens that it was read from, where that is needed to read them again
+    read           reads them, given the names that are values; an expression and nothing else, if
+                   None
+    derived        what ``d/dx`` is written before, and the names, once for each order
+    """
+
+    called: frozenset[str] = frozenset()
+    differentials: frozenset[str] = frozenset()
+    implied: bool = False
+    notes: tuple[tuple[str | None, str], ...] = ()
+    source: Source | None = None
+    span: tuple[int, int] | None = None
+    read: Callable[..., Expression] | None = None
+    derived: tuple[Query, list[str]] | None = None
+
+    def __init__(self, root: Node, nodes: list[Node]) -> None:
+        self.root, self.nodes = root, nodes
+
+    def extend(self, *nodes: Node) -> Expression:
+        """Return the expression with further nodes, the last of which is its root.
+
+        Anything else that is known of this expression is kept.
+        """
+        made = copy(self)
+        made.root, made.nodes = nodes[-1], [*self.nodes, *nodes]
+        for place, node in enumerate(nodes, len(self.nodes)):
+            node.place = place
+        return made
+
+
+class Statement(Fixed):
+    """One statement; ``text`` is what the user wrote, without comments around it."""
+
+    source: Source
+    span: Span
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.span.start : self.span.end]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column at which it begins."""
+        return self.source.position(self.span.start)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r})"
+
+
+class Query(Statement):
+    """An expression, which is evaluated and differentiated."""
+
+    expression: Expression
+
+
+class Binding(Statement):
+    """``name = expression``."""
+
+    name: str
+    name_span: Span
+    expression: Expression
+    const: bool = False
+    deviation: Expression | None = None  # its standard deviation
+    percent: bool = False  # whether the deviation is in percent of the value
+    part: int | None = None  # place among the results that the names of one statement share
+
+
+class Several(Statement):
+    """Binding of several names at once, ``a, b = ...``.
+
+    Each name has an expression of its own, or all share the results of one.
+    """
+
+    bindings: list[Binding]
+    shared: bool
+
+
+class Imported(Fixed):
+    """Import of one thing: a module, a name out of one, or "*" for all of its names."""
+
+    path: str
+    name: str | None
+    alias: str
+    span: Span
+    aliased: bool = True
+
+
+class Import(Statement):
+    """Import line, ``import numpy as np`` or ``from torch import nn``.
+
+    It gives names to libraries and to their contents.
+    """
+
+    items: list[Imported]
+
+
+class Effect(Statement):
+    """Statement of a training script that binds nothing.
+
+    ``kind`` is "requires" if a name requires a gradient, "clears" if a name's gradient is cleared,
+    or the library whose random numbers are seeded.
+    """
+
+    kind: str
+    of: str  # the name, or the seed
+
+
+class DataBinding(Statement):
+    """``name = @FILE``: the name stands for the data of a file."""
+
+    name: str
+    name_span: Span
+    reference: str
+    deviation: Expression | None = None  # its standard deviation
+    percent: bool = False  # whether the deviation is in percent of the value
+
+
+class Definition(Statement):
+    """``name(parameter, ...) = expression``: a function."""
+
+    name: str
+    name_span: Span
+    parameters: list[str]
+    expression: Expression
+
+
+class Lost(Statement):
+    """Names that a statement with an error should have bound."""
+
+    names: list[str]
+
+
+class Relation(Fixed):
+    """``left < right``: one claim of an assert. ``symbol`` is the comparison."""
+
+    left: Expression
+    symbol: str
+    right: Expression
+    span: Span
+
+
+class Quantified(NamedTuple):
+    """``x in 0..1``: a name that stands for every number between two ends."""
+
+    name: str
+    begin: Expression
+    end: Expression
+    span: Span
+
+
+class Assertion(Statement):
+    """``assert left relation right ...``: a claim, or several that are joined."""
+
+    relations: list[Relation]
+    within: Expression | None = None  # absolute tolerance of all relations
+    ranges: tuple[Quantified, ...] = ()  # its ranges, if it is not about the values of names
+
+
+Asked = Query | Assertion  # statements that are answered by a record each
+
+
+# -- Expressions being lowered, and what is kept of them afterwards: what each node of the tree
+# became, and how.
+
+
+class Frame:
+    """An expression in a statement, or the body of a function in one call of it."""
+
+    def __init__(
+        self,
+        expression: Expression,
+        source: Source,
+        statement: Statement | None,
+        locals_: dict[str, Any],
+        finish: Callable[[Any], Any] | None = None,
+        call: tuple[Frame, Node] | None = None,
+    ) -> None:
+        self.expression, self.source, self.locals = expression, source, locals_
+        # Where the text stands; for a function's body, its definition; None outside programs.
+        self.statement = statement
+        self.finish = finish  # makes the call's result from the body's
+        self.call = call  # for a function's body: the expression with the call, and the call
+        self.results: list[Any] = []  # results of the nodes so far
+        # By the places of calls made of operations; None for a user's function.
+        self.expansions: dict[int, Expansion | None] = {}
+        # What the statement shows of its dialect, once that was asked for.
+        self.shown: Any = None
+        self.coerced: Any = None  # the node made of the whole result, if that was none
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes of the tree, operands before their users."""
+        return self.expression.nodes
+
+    def text_of(self, node: Node) -> str:
+        return self.source.text[node.start : node.end]
+
+    def keep(self, node: Node, made: Any) -> Any:
+        """Return the result of a function, and keep its expansion."""
+        if type(made) is not Expansion:
+            return made
+        self.expansions[node.place] = made
+        return made.result
