@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 from exports import TARGETS, Outcome, Trial, compiler, held, program, run, scalar_records
 
 from gradcli.exports.subject import identifier
@@ -26,7 +27,7 @@ ARRAYS = {
     "reductions": ("sum(x*x, axis=0) + mean(x) - std(x[0]) + max(x, axis=0)", {"x": [[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]]}),
     "product of matrices": ("sum((w @ x - y)**2)", {"w": [[1.0, 2.0], [3.0, -1.0], [0.5, 0.2]], "x": [1.0, -2.0], "y": [1.0, 2.0, 3.0]}),
     "indices": ("x[1:] * x[:-1] - x[::-1][:2] + x[-1]", {"x": [1.0, 4.0, 9.0]}),
-    "rows by a list": ("x[[0, 2, 0]].T", {"x": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]}),
+    "rows by a list": ("x[[0, 2, 0]].T*x[[1]][:, [1]]", {"x": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]}),
     "softmax": ("p = softmax(x)\n-log(p[1])", {"x": [1.0, 900.0, -3.0]}),
     "where at a kink": ("where(x > 0, sqrt(x), 0) + relu(x) + abs(x)", {"x": [-1.0, 0.0, 4.0]}),
     "a branch that is not taken": ("where(x == 0, 1, sin(x)/x) + where(x < 5, exp(x), 1)", {"x": [0.0, 1.0, 900.0]}),
@@ -82,11 +83,18 @@ def test_programs_on_arrays_give_the_engines_numbers(target: str) -> None:
 
 
 def test_sympy_gets_expressions_of_symbols() -> None:
-    (trial,) = program("f", "x**2*sin(y) + relu(x)", {"x": 2.0, "y": 0.5})
-    ((value, found),) = run("sympy", [trial._replace(points=[{"x": 2.0, "y": 0.5}])])[0]
-    assert float(value) == pytest.approx(4 * np.sin(0.5) + 2, rel=1e-14)
-    assert float(found["x"]) == pytest.approx(4 * np.sin(0.5) + 1, rel=1e-14)
-    assert float(found["y"]) == pytest.approx(4 * np.cos(0.5), rel=1e-14)
+    branches = "relu6(x) + clip(x, 0, None)*x**y + where(x == 2, 5, x)"
+    text = f"x**2*sin(y) + {branches} + where(x != 2 or y < 1, 1, x)/erfcx(y)"
+    (trial,) = program("f", text, {"x": 2.0, "y": 0.5})
+    at = {name: sympy.Symbol(name, real=True) for name in "xy"}
+    numbers = {at["x"]: sympy.Float(2), at["y"]: sympy.Float(0.5)}
+    results = run("sympy", [trial._replace(points=[at, {"x": 2.0, "y": 0.5}])])[0]
+    for value, found in results:
+        for got, right in (
+            (value, 4 * np.sin(0.5) + 7 + 2 * 2**0.5 + 1.62419308574807066971470948713),
+            (found["x"], 4 * np.sin(0.5) + 1 + 1.5 * 2**0.5),
+        ):
+            assert float(got.subs(numbers)) == pytest.approx(right, rel=1e-14)
 
 
 HOSTILE = 'x**2  # """ */ ?> \\ \\u002a/ \\n\' <script> {0} %s ${x} `'

@@ -196,6 +196,15 @@ def test_where_there_is_no_rule_examples_go_one_by_one() -> None:
     assert vmap(torch.nanmedian)(rows).tolist() == [2, 5]
 
 
+def test_each_example_has_its_own_new_tensor() -> None:
+    def first(x: Any) -> Any:
+        y = torch.zeros_like(x)
+        y[0] = x[0]
+        return y
+
+    assert vmap(first)(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [[1, 0], [3, 0]]
+
+
 def test_gradients_that_are_batched() -> None:
     x = X.clone().requires_grad_()
     rows = torch.eye(3, dtype=torch.float64)

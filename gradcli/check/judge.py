@@ -48,6 +48,7 @@ from gradcli.reference.kinks import (
     Sides,
     active_kinks,
     has_inner,
+    is_close,
     is_same,
     on_kink,
     with_inner_choices,
@@ -138,7 +139,7 @@ class Pass(NamedTuple):
     engine     E-infinity: the same
     """
 
-    tape: ReferenceTape
+    tape: Any
     y: np.ndarray
     chosen: Mapping[int, Sides]
     reference: list[np.ndarray]
@@ -543,6 +544,17 @@ class Judge:
             for i, event in self._mask_kinks[x].items():
                 nearby = [slopes.ravel()[i] * (1 + share) for share in (-1e-12, 1e-12)]
                 own[i] = on_kink(event, probed=False, others=nearby)
+        choice = next((s for s in found.chosen.values() if s.limit is None), None)
+        if choice and self.prober:  # what follows from a choice is one
+            both = self.prober.around_choices({node.static["of"].x for node in tape.known})
+            for x, own, exact in zip(self.nodes, sides, engine, strict=True):
+                for i, (chosen, *pair) in enumerate(
+                    zip(exact.flat, *[side[x] for side in both], strict=True)
+                ):
+                    if i in own and own[i].gap:
+                        own[i].others = [*own[i].others, chosen]
+                    elif i not in own and not is_close(m, *pair):
+                        own[i] = Sides(choice.place, choice.convention, *pair)
         smooth = not (tape.scalars.events or any(self._mask_kinks.values())) and are_finite(
             m, reference
         )

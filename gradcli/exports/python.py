@@ -89,7 +89,7 @@ class Statements(Transcription[Any]):
         return Piece((text, power))
 
     def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
-        found = operator_text(op, operands)
+        found = operator_text(op, operands) if self.target.has_sign(op) else None
         if found is not None:
             return found
         if op.sign == "**":
@@ -283,8 +283,12 @@ class PythonModule:
 
     def writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         """Return whether there is a text for an operation, the node, on operands."""
-        by_sign = is_shared(op) or op.sign == "**"
+        by_sign = self.has_sign(op) or op.sign == "**"
         return by_sign or bool(self.text_of_call(op, operands, node.static))
+
+    def has_sign(self, op: Op) -> bool:
+        """Return whether the sign of an operation means the same in the target."""
+        return is_shared(op)
 
 
 def quote(name: str) -> str:
@@ -512,10 +516,14 @@ class SympyModule(PythonModule):
     def reserved_names(self) -> set[str]:
         return super().reserved_names | {"sympy"}
 
+    def has_sign(self, op: Op) -> bool:
+        # sympy's == and != compare how things are written.
+        return super().has_sign(op) and op.sign not in ("==", "!=")
+
     def text_of_call(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
         from gradcli.reference.symbolic.derivative import written_for_sympy
 
-        return written_for_sympy(op, len(operands), static)
+        return written_for_sympy(op, operands, static)
 
     def number(self, value: float) -> str:
         if value.is_integer() and abs(value) < 2**53:

@@ -241,10 +241,9 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
     """
     written = dict.fromkeys(subject.spellings[op] for op in ops if op in subject.spellings)
     others = [op for op in ops if op not in subject.spellings]
-    names = " and no ".join(op.name for op in others if op.public)
+    names = " and no ".join(op.name for op in others)
     said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
     said += [f"{target} has no {names}"] if names else []
-    said = said or [f"{target} has no text for a step of it"]
     return UnsupportedInTargetError(
         ", and ".join(said),
         help="export to numpy, which has SciPy's functions"

@@ -326,12 +326,14 @@ N = TypeVar("N", bound=Any)  # a node with operands, and an index above theirs
 _index = attrgetter("index")
 
 
-def reachable(roots: Iterable[N]) -> list[N]:
+def reachable(
+    roots: Iterable[N], operands: Callable[[N], Sequence[Any]] = attrgetter("operands")
+) -> list[N]:
     """All nodes that the roots depend on, each after its operands; also of nodes behind tensors."""
     seen = set(roots)
     nodes = list(seen)
     for node in nodes:  # grows during the loop
-        for operand in node.operands:
+        for operand in operands(node):
             if operand is not None and operand not in seen:
                 seen.add(operand)
                 nodes.append(operand)
@@ -344,16 +346,12 @@ def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
 
     A derivative depends on its definition instead of its expansion.
     """
-    seen = {root, *also}
-    nodes = list(seen)
-    for node in nodes:  # grows during the loop
+
+    def defining(node: Expr) -> Sequence[Any]:
         of = node.static["of"] if node.op is derivative else None
-        for operand in node.operands if of is None else (of.y, of.x, of.vector):
-            if operand is not None and operand not in seen:
-                seen.add(operand)
-                nodes.append(operand)
-    nodes.sort(key=_index)
-    return nodes
+        return node.operands if of is None else (of.y, of.x, of.vector)
+
+    return reachable((root, *also), defining)
 
 
 def dependents(order: Iterable[N], nodes: Iterable[N]) -> set[N]:

@@ -386,8 +386,10 @@ class Prober:
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def _at(self, moves: Mapping[Expr, Any]) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
-        """Return the derivatives by the moved variables, and the value, at a moved point.
+    def _at(
+        self, moves: Mapping[Expr, Any], by: Sequence[Expr] = ()
+    ) -> tuple[dict[Expr, np.ndarray], np.ndarray]:
+        """Return the derivatives, by default by the moved variables, and the value at a moved point.
 
         Both are in the seed's weights.
         """
@@ -397,10 +399,11 @@ class Prober:
             here = Algebra.map(plain, self.tape.table[x])
             there[x] = np.reshape(np.ravel(here) + move, here.shape)
         other = _tape_beside(m, asked, there)
-        y = other.run(asked.root, [*moves])
+        by = by or [*moves]
+        y = other.run(asked.root, by)
         slopes = {
             x: Algebra.map(plain, np.ravel(other.gradient(y, self.weights, other.table[x])))
-            for x in moves
+            for x in by
         }
         return slopes, self._weigh(Algebra.map(plain, y))
 
@@ -416,6 +419,17 @@ class Prober:
                 moves[x][i] = m.mpf(10) ** STEPS[0] * size * step
             slopes, (value,) = self._at(moves)
         return [slopes[x][i] for x, i in places], value
+
+    def around_choices(self, inner: Collection[Expr]) -> list[dict[Expr, np.ndarray]]:
+        """Return the gradients on both sides of derivatives inside by some variables."""
+        step = self.tape.m.mpf(10) ** STEPS[0]
+        with _probing(self.tape.m):
+            # Entries move by different steps, which part ties.
+            moved = [
+                {x: way * np.arange(1, math.prod(x.shape) + 1) for x in inner}
+                for way in (-step, step)
+            ]
+            return [self._at(moves, self.asked.nodes)[0] for moves in moved]
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""

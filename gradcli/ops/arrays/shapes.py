@@ -239,6 +239,11 @@ def behind(lead: Shape, index: Index) -> Index:
     return (*(ALL,) * len(lead), *index)
 
 
+def _of_numpy(index: Index) -> str:
+    # NumPy takes a tensor of one entry for a number.
+    return f"numpy.s_[{subscript_text(index)}]".replace("np.", "numpy.")
+
+
 getitem: Op = structural(
     "getitem", "x", _getitem, "arrays.getitem",
     vjp=lambda cotangent, out, x, index: scatter_add(cotangent, index=index, shape=x.shape),
@@ -248,7 +253,7 @@ getitem: Op = structural(
     axes=lambda m, x, index: m.choose(x, index),
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
-        f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if any(map(runs_backwards, index)) else f"{{0:base}}[{subscript_text(index)}]"
+        f"_taken({{0}}, {_of_numpy(index)})" if any(map(runs_backwards, index)) else f"{{0:base}}[{subscript_text(index)}]"
     ),
 )
 
@@ -272,8 +277,7 @@ scatter_add: Op = structural(
     axes=lambda m, x, index, shape: m.scatter(x, index, shape),
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], "
     f"{shape!r})",
-    torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], "
-    f"{shape!r})",
+    torch=lambda shapes, index, shape: f"_scatter_add({{0}}, {_of_numpy(index)}, {shape!r})",
 )
 
 

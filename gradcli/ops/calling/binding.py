@@ -298,9 +298,12 @@ def bind(
             raise MistypedArgumentError(f"{name}: the argument {keyword!r} is given twice")
         given[parameter.name] = argument
     for parameter in signature.parameters:
-        if parameter.flattens and parameter.name in given and given[parameter.name] is None:
+        found = given.get(parameter.name, REQUIRED)
+        if parameter.flattens and found is None:
             given["x"] = vector_of(host.value(given["x"]))
             del given[parameter.name]
+        elif parameter.all_if_empty and isinstance(found, (list, tuple)) and not found:
+            given[parameter.name] = None
     return given
 
 

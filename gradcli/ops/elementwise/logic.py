@@ -43,6 +43,7 @@ def _comparison(names: str, symbol: str, latex: str, forward: Function, referenc
         doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison",
         simpler=simpler,
+        symbolic=lambda s, x, y: s.Rel(x, y, symbol),
         written=symbol,
         latex=Form(f"{{x}} {latex} {{y}}", SUM),
         c=f"({{0}} {symbol} {{1}})",
@@ -75,15 +76,18 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), doc="Both are true.",
+    symbolic=lambda s, x, y: s.And(x, y),
     written="and", latex=Form(r"{x:sum} \wedge {y:sum}", CONJUNCTION), simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), doc="At least one is "
     "true.",
+    symbolic=lambda s, x, y: s.Or(x, y),
     written="or", latex=Form(r"{x} \vee {y}", DISJUNCTION), simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), doc="Is not true.", written="not", c="({0} == 0)",
+    symbolic=lambda s, x: s.Not(x),
     latex=Form(r"\lnot {x:atom}", UNARY),
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -221,14 +222,16 @@ class WholeDerivative:
 # sympy, printed.
 
 
+_CALL = re.compile(r"[\w.]+\([^()]*\)")
 _NAMES = re.compile(r"\b([A-Za-z]\w*)(?=\()|\b(pi|E|oo|zoo|nan|EulerGamma|Catalan)\b|\b_(\d+)\b")
 
 
-def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
+def written_for_sympy(op: Any, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
     """Return a template of operands by their places, or "" if sympy has no such function."""
     if op.algebra == "choice":
         return "sympy.Piecewise(({1}, {0}), ({2}, True))"
-    places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
+    number = count()
+    places = [None if x is None else sympy.Symbol(f"_{next(number)}", real=True) for x in operands]
     try:
         found = sympy.sympify(expression_of(op, places, static))
         found = found.replace(  # a record's function that sympy can write in another way
@@ -245,4 +248,4 @@ def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
         return f"{{{name[3]}:atom}}" if name[3] else f"sympy.{name[1] or name[2]}"
 
     text = _NAMES.sub(name_of, sympy.sstr(found))
-    return f"({text})" if not text.endswith(")") or text[0] in "(-{" or " " in text else text
+    return text if _CALL.fullmatch(text) else f"({text})"

@@ -372,6 +372,7 @@ class Entries(Operand):
     requires_grad: Any  # a property
     name: str | None = None
     is_cpu = True
+    is_cuda = False
 
     # -- what they are -----------------------------------------------------------------------------
 
@@ -390,10 +391,6 @@ class Entries(Operand):
     @property
     def device(self) -> device:
         return device("cpu")
-
-    @property
-    def is_cuda(self) -> bool:
-        return False
 
     @property
     def itemsize(self) -> int:
