@@ -242,7 +242,7 @@ def has_nan(value: Any) -> bool:
     array = value.array if hasattr(value, "array") else np.asarray(value)
     if array.dtype == object:
         return any(v != v for v in array.ravel())
-    return bool(np.isnan(array).any())
+    return bool(array.size and np.isnan(array.max()))
 
 
 def plus(x: Any, y: Any) -> Any:
@@ -260,7 +260,8 @@ class Parts(tuple[Any, ...]):
     def like(cls, whole: Any, parts: Iterable[Any]) -> Parts:
         """Cotangents of the results of a node, or in the place of others."""
         made = cls(parts)
-        made.shape, made.dtype = whole.shape, getattr(whole, "dtype", None)
+        made.shape = whole.shape
+        made.dtype = getattr(whole, "dtype", None)
         return made
 
     @classmethod
