@@ -122,7 +122,7 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         for b, x, y in zip(samples[2:], changes, changes[1:], strict=False)
         if x != y
     ]  # Aitken's extrapolation
-    if steady and len(ends) > 1 and is_close(*ends, _ALIKE):
+    if steady and len(ends) > 1 and is_close(ends[0], ends[1], _ALIKE):
         return ends[-1]
     # Also what is only rounding, and may be exactly zero by chance.
     if all(2 * abs(b) <= abs(a) for a, b in pairwise(filter(None, samples))):
