@@ -210,7 +210,7 @@ def _partials(scope: Scope, root: Expr, wrt: Mapping[str, Expr], twice: bool) ->
             }
             for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
         )
-    values = {leaf: _sample(scope.evaluate(node)) for node, leaf in copy.leaves.items()}
+    values = {leaf: _sample(value) for leaf, value in _values(scope, copy.leaves, {}).items()}
     return _Derived(copy.graph, found, exact, values, copy.labels)
 
 

@@ -33,6 +33,7 @@ class Passage:
     conditions: dict[Expr, str] = field(default_factory=dict)
     decisions: dict[str, None] = field(default_factory=dict)
     held: dict[str, None] = field(default_factory=dict)  # where a value was declared a constant
+    forwards: int = 0  # of custom functions of PyTorch's, under way
     place: Callable[[], Place | None] = place_here
     # False where numbers that leave the graph count as constants, as under no_grad.
     records: Callable[[], bool] = lambda: True

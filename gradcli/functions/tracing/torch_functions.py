@@ -12,8 +12,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def methods(passage: Passage) -> dict[str, Any]:
     """Return the tensor methods and attributes that are replaced while PyTorch code runs."""
 
     def detach(x: Tensor) -> Tensor:
-        return x if in_forward() else passage.held_constant(x)
+        return x if passage.forwards else passage.held_constant(x)
 
     def count(x: Tensor) -> int:
         passage.decide()
@@ -82,21 +82,26 @@ def methods(passage: Passage) -> dict[str, Any]:
     }
 
 
-def in_forward() -> bool:
-    """Return whether the forward of a custom function runs."""
-    apply = import_module("torch").autograd.Function.apply.__func__.__code__
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code is not apply:
-        frame = frame.f_back
-    return frame is not None
+def _custom_functions() -> list[type]:
+    """Return all classes of custom functions that there are."""
+    found = [import_module("torch").autograd.Function]
+    for kind in found:
+        found += kind.__subclasses__()
+    return found
 
 
-def records() -> bool:
-    """Return whether a gradient flows through the current computation.
+def _counted(method: Callable[..., Any], passage: Passage) -> staticmethod[..., Any]:
+    """Return a method of a custom function, where PyTorch records nothing, and we do."""
 
-    It does not under ``torch.no_grad``, except in the forward of a custom function.
-    """
-    return bool(import_module("torch").is_grad_enabled()) or in_forward()
+    @wraps(method)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        passage.forwards += 1
+        try:
+            return method(*arguments, **keywords)
+        finally:
+            passage.forwards -= 1
+
+    return staticmethod(run)
 
 
 _OUR_DTYPE, _OUR_DEVICE = (vars(Entries)[name].fget for name in ("dtype", "device"))
@@ -164,9 +169,14 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
             chosen.add(dtypes.as_numpy(self.fast_dtype))
         return entered(self)
 
-    passage.records = records
+    # No gradient flows under `torch.no_grad`, except in the forward of a custom function.
+    passage.records = lambda: bool(passage.forwards or import_module("torch").is_grad_enabled())
     patches: dict[tuple[type, str], Any] = {
         (Tensor, name): method for name, method in methods(passage).items()
+    } | {
+        (kind, name): _counted(getattr(kind, name), passage)
+        for kind in _custom_functions()
+        for name in vars(kind).keys() & {"forward", "setup_context"}
     }
     patches[Tensor, "__torch_function__"] = classmethod(_dispatch)
     patches[autocast, "__enter__"] = note

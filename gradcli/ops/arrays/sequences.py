@@ -256,6 +256,8 @@ def trapezoid(
         areas = areas if dx is None else areas * dx
     elif dx is not None:
         raise ArgumentError("trapezoid: give x or dx, not both")
+    elif x.shape and x.shape[place - len(y.shape) if len(x.shape) > 1 else 0] not in (1, y.shape[place]):
+        raise ShapeError("trapezoid: one x for each y along the axis is wanted")
     elif len(x.shape) == 1:
         areas = laid_along(_steps(x, 0), place, y.shape) * areas
     else:

@@ -53,7 +53,8 @@ _TABLE = """
         bounds_mode bounds_value: anything
     what a function does without being asked
         everywhere use_lower pivot traced size_average reduce unpack_data unpack_pivots: True
-        inplace exact repetition return_rank pivoting promote_integers recompute_scale_factor hermitian allow_singular lower returned: False
+        inplace exact repetition return_rank pivoting promote_integers recompute_scale_factor hermitian: False
+        allow_singular lower returned get_infos: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
         mode: 'raise'
@@ -298,9 +299,12 @@ def bind(
             raise MistypedArgumentError(f"{name}: the argument {keyword!r} is given twice")
         given[parameter.name] = argument
     for parameter in signature.parameters:
-        if parameter.flattens and parameter.name in given and given[parameter.name] is None:
+        found = given.get(parameter.name, REQUIRED)
+        if parameter.flattens and found is None:
             given["x"] = vector_of(host.value(given["x"]))
             del given[parameter.name]
+        elif parameter.all_if_empty and isinstance(found, (list, tuple)) and not found:
+            given[parameter.name] = None
     return given
 
 

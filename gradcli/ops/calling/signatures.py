@@ -16,7 +16,7 @@ parameter x, ``-out`` is accepted for the library's sake and ignored, ``*arrays`
 even if they are lists, ``shape+`` takes a tuple or all the remaining arguments. ``axis@y`` is an
 axis if the argument is one and the parameter y otherwise; of two arguments, ``axis@y, y`` takes
 them in either order; an operand in its place is one of whole numbers. ``axis?`` may be None, for
-all entries along one axis. What follows ``*`` is given by keyword only. ``axis=-1`` has a default
+all entries along one axis, and an empty ``axis~`` is that. What follows ``*`` is given by keyword only. ``axis=-1`` has a default
 of the library's own, ``axis!`` has none there; after a semicolon stand parameters that its function
 fixes.
 """
@@ -45,6 +45,7 @@ class Parameter:
     each: bool = False  # takes all remaining arguments, even lists
     otherwise: str = ""  # the parameter that an argument is for if it is not an axis
     flattens: bool = False  # None means all entries of x along one axis
+    all_if_empty: bool = False  # () means all axes
     by_name: bool = False
 
 
@@ -98,11 +99,12 @@ def signature(target: str, text: str) -> Signature:
             continue
         start, _, default = written.partition("=")
         word, _, otherwise = start.rstrip("!").partition("@")
-        names = tuple(word.lstrip("-*").rstrip("+?").split("|"))
+        names = tuple(word.lstrip("-*").rstrip("+?~").split("|"))
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
         each = word.startswith("***")
         flattens = word.endswith("?")
+        all_if_empty = word.endswith("~")
         parameters.append(
             Parameter(
                 names[0],
@@ -112,6 +114,7 @@ def signature(target: str, text: str) -> Signature:
                 each,
                 otherwise,
                 flattens,
+                all_if_empty,
                 place > last,
             )
         )

@@ -58,9 +58,7 @@ def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
 def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     n = x.shape[-1]
-    out = np.array(
-        np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]))
-    )
+    out = np.array(np.broadcast_to(y, equations_shape(x.shape, y.shape, "solve_triangular")))
     for i in reversed(range(n)) if upper else range(n):
         known = slice(i + 1, n) if upper else slice(0, i)
         out[..., i, :] -= (x[..., i, None, known] @ out[..., known, :])[..., 0, :]
@@ -140,12 +138,10 @@ def scipy_solve_triangular(
     if trans in (1, "T", 2, "C"):
         x = transpose_matrix(x)
         above = not above
-    if len(y.shape) == 1:
-        return reshape(
-            solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal),
-            shape=y.shape,
-        )
-    return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
+    vector = len(y.shape) == 1
+    column = as_column(y) if vector else y
+    solution = solve_triangular(x, column, upper=above, unitriangular=unit_diagonal)
+    return reshape(solution, shape=y.shape) if vector else solution
 
 
 @function(memory="own", results="solution cloned_coefficient")

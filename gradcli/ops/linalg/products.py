@@ -138,10 +138,11 @@ def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def _product(x: Any, y: Any, left: int, right: int) -> Any:
     """Compute a product that PyTorch has only for arrays of these numbers of axes."""
-    if (len(x.shape), len(y.shape)) != (left, right):
+    batches = x.shape[: left - 2], y.shape[: right - 2]
+    if (len(x.shape), len(y.shape)) != (left, right) or batches[0] != batches[1]:
         shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
         raise ShapeError(
-            f"the product needs arrays of {left} and {right} axes, not the shapes {shapes}"
+            f"the product needs arrays of {left} and {right} axes, in as many batches, not the shapes {shapes}"
         )
     return matmul(x, y)
 

@@ -389,6 +389,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
 
     >>> binary_cross_entropy([0.2, 0.7], [0, 1])
     """
+    _same_shape(input.shape, target.shape)
     losses = bernoulli_nll(input, target)
     return losses if weight is None else losses * weight
 
@@ -492,6 +493,11 @@ def label_places(x: Any, target: Any, ignored: int | None = None) -> tuple[int, 
     )
 
 
+def _one_label(x: Any, target: Any) -> Any:
+    """Return labels; that of a single vector of scores may be in a vector, too, as in PyTorch."""
+    return reshape(target, shape=()) if len(x.shape) == 1 and target.shape == (1,) else target
+
+
 def _by_class(axis: int, weight: Any, like: Any) -> Any:
     """One weight for each class, along the axis of the classes."""
     if weight.shape != (like.shape[axis],):
@@ -512,18 +518,13 @@ def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str)
 
 
 def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
-    axis = min(1, input.ndim - 1)
+    axis = _class_axis(input.shape, np.shape(target))
     kept = np.not_equal(target, ignored)
     logarithms = _log_softmax(input, axis)
     labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
-    rows = logarithms if axis == input.ndim - 1 else np.moveaxis(logarithms, axis, -1)
-    losses = np.where(
-        kept,
-        -rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(
-            labels.shape
-        ),
-        0,
-    )
+    rows = np.moveaxis(logarithms, axis, -1)
+    chosen = rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()]
+    losses = np.where(kept, -chosen.reshape(labels.shape), 0)
     if reduction == "none":
         return losses[()]
     loss = np.add.reduce(losses, axis=None)
@@ -626,6 +627,8 @@ def cross_entropy(
         )
     if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
+    if target.shape != input.shape:
+        target = _one_label(input, target)
     axis = min(1, len(input.shape) - 1)
     plain = is_number(label_smoothing) and not label_smoothing
     if weight is None and plain and target.shape != input.shape:
@@ -750,8 +753,7 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ArgumentError(f"multi_margin_loss: p must be 1 or 2, not {p}")
     x = at_least_1d(input)
-    target = reshape(target, shape=()) if len(x.shape) == 1 and target.shape == (1,) else target
-    axis, places = label_places(x, target)
+    axis, places = label_places(x, _one_label(x, target))
     others = where(
         equal(places, np.arange(x.shape[axis])),
         0.0,

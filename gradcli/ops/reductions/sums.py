@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
+from gradcli.errors import (
+    ArgumentError,
+    MistypedArgumentError,
+    ShapeError,
+    TypeMismatchError,
+)
 from gradcli.ops import axes, carrying, extended, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
@@ -406,8 +411,9 @@ def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -
 def _correct(
     op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None
 ) -> Any:
+    if unbiased is not None and correction is not None:
+        raise MistypedArgumentError(f"{op.name}: give unbiased or correction, not both")
     ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-    axis = None if axis == () else axis
     if not is_number(ddof):
         return variation(op.name, op is std, x, None, axis, keepdims, ddof)
     return op(x, axis=axis, keepdims=keepdims, ddof=ddof)
@@ -416,9 +422,8 @@ def _correct(
 def _with_mean(
     op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None
 ) -> Any:
-    return _correct(op, x, axis, unbiased, keepdims, correction), mean(
-        x, axis=None if axis == () else axis, keepdims=keepdims
-    )
+    spread = _correct(op, x, axis, unbiased, keepdims, correction)
+    return spread, mean(x, axis=axis, keepdims=keepdims)
 
 
 for _op in (var, std):
@@ -442,7 +447,7 @@ for _op in (var, std):
         static=_parameters,
         doc=f"{_op.name} and mean in one, as in PyTorch.",
     )
-_SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
+_SPREAD = "x, axis~@unbiased, unbiased, keepdims, *, correction"
 _VARIED = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean; without_nan=True"
 declare(f"""
     numpy:
@@ -454,8 +459,8 @@ declare(f"""
         nanvar = numpy_var({_VARIED})
         nanstd = numpy_std({_VARIED})
     torch:
-        nansum = numpy_sum(x, axis, keepdims, -dtype, -out; without_nan=True)
-        nanmean = numpy_mean(x, axis, keepdims, -dtype, -out; without_nan=True)
+        nansum = numpy_sum(x, axis~, keepdims, -dtype, -out; without_nan=True)
+        nanmean = numpy_mean(x, axis~, keepdims, -dtype, -out; without_nan=True)
         var = torch_var({_SPREAD})
         std = torch_std({_SPREAD})
         var_mean std_mean({_SPREAD})

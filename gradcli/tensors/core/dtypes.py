@@ -229,7 +229,7 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
     """
     decided: list[np.dtype[Any] | None] = [None, None, None]
     for operand in operands:
-        if isinstance(operand, np.ndarray):
+        if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
             level, found = (0 if operand.ndim else 1), operand.dtype
         elif isinstance(operand, bool):
             level, found = 2, np.dtype(np.bool_)
@@ -372,6 +372,7 @@ class Entries(Operand):
     requires_grad: Any  # a property
     name: str | None = None
     is_cpu = True
+    is_cuda = False
 
     # -- what they are -----------------------------------------------------------------------------
 
@@ -390,10 +391,6 @@ class Entries(Operand):
     @property
     def device(self) -> device:
         return device("cpu")
-
-    @property
-    def is_cuda(self) -> bool:
-        return False
 
     @property
     def itemsize(self) -> int:

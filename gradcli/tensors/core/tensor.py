@@ -21,7 +21,7 @@ from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, last_pla
 from gradcli.ops.pytorch import node_name
 from gradcli.tensors.core.dtypes import FLOATS, Entries, legacy
 from gradcli.tensors.core.modes import check_untransformed, state, warn
-from gradcli.tensors.core.node import Node, RemovableHandle, Shaped, torch_name
+from gradcli.tensors.core.node import Node, RemovableHandle, Shaped, Watch, torch_name
 
 # -- The memory behind tensors: the array that holds it, and where a tensor's entries are in it ---
 
@@ -166,12 +166,10 @@ class View:
     __slots__ = ("base", "origin", "place", "version")
 
     def __init__(self, base: Any, origin: Origin | None, place: int = 0) -> None:
-        self.base, self.origin, self.place, self.version = (
-            base,
-            origin,
-            place,
-            base._version_counter[0],
-        )
+        self.base = base
+        self.origin = origin
+        self.place = place
+        self.version = base._version_counter[0]
 
     @classmethod
     def of(cls, source: Any) -> View:
@@ -404,6 +402,10 @@ class Tensor(CatalogueMethods):
                 f"size '{list(self.shape)}'. Please ensure "
                 "that the gradient and the tensor are the same size"
             )
+        if value is not None and value.dtype is not self.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype {value.dtype.name} to a tensor of {self.dtype.name}"
+            )
         self._grad = value
 
     @grad.deleter
@@ -485,12 +487,7 @@ class Tensor(CatalogueMethods):
 
         What the hook returns replaces the gradient.
         """
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        node = self.gradient_node()
-        if self.node is None:
-            self._keep(node)
-        return RemovableHandle(node.own_watch().hooks, hook)
+        return RemovableHandle(self._watch().hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call the hook with this leaf after its ``grad`` has been added to."""
@@ -498,15 +495,16 @@ class Tensor(CatalogueMethods):
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
+        return RemovableHandle(self._watch().accumulated, hook)
+
+    def _watch(self) -> Watch:
+        """Return what has the hooks; a leaf's node outlives its graphs once it has some."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
-        self._keep(node)
-        return RemovableHandle(node.own_watch().accumulated, hook)
-
-    def _keep(self, node: Node) -> None:
-        """Keep a leaf's node, which outlives its graphs once it has hooks."""
-        self._accumulator = lambda: node
+        if self.node is None:
+            self._accumulator = lambda: node
+        return node.own_watch()
 
     def detach(self) -> Tensor:
         """Return the same memory and version counter, without a graph."""

@@ -280,6 +280,12 @@ def apply_unbatched(
                 alike = False
         arrays.append(array)
         sources.append(source)
+    if free and any(
+        arrays[place].dtype.kind in FLOATS
+        for place in op.index_places
+        if isinstance(operands[place], Tensor)
+    ):
+        raise RuntimeError("indices and labels are whole numbers: x.long() makes them of floats")
     given: Sequence[Any] = arrays
     if not alike or (dtype is not _SINGLE and dtype is not _DOUBLE):
         given, dtype = promote(op, operands, arrays, dtype if alike else None)

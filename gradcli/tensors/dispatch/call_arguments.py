@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gradcli.errors import PlaceError
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
 from gradcli.ops.spec import Op
@@ -76,6 +77,10 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] =
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
 _ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross meshgrid")
 _OF_DIFFERENCES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
+# Functions whose indices do not count from the end.
+_FROM_0 = words(
+    "gather index_select scatter scatter_add scatter_reduce index_add index_copy index_reduce"
+)
 # The fewest and the most axes of operands.
 _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
@@ -87,7 +92,8 @@ IN_PLACE_TOO = words("""
     add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
     bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp_max clamp_min conj_physical
     cumprod cumsum deg2rad detach div divide frac gcd index_add index_copy index_fill
-    index_put index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma put rad2deg
+    index_put index_reduce lcm ldexp lerp logical_xor logit masked_fill masked_scatter mvlgamma
+    nan_to_num put rad2deg
     renorm round scatter scatter_add scatter_reduce sub subtract tril triu true_divide
 """)
 # Functions that are not methods in PyTorch.
@@ -110,9 +116,7 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     They are refused for their dtype, for different dtypes, or for their rank.
     """
     name = bare(name)
-    arrays = [
-        array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)
-    ]
+    arrays = [a.array for a in arguments if isinstance(a, Tensor)]
     if len(arrays) > 1 and hasattr(arguments[1], "array"):
         first, second = arrays[0].dtype, arrays[1].dtype
         if name in _MASKS and second.kind != "b":
@@ -126,6 +130,9 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
                 f"Using a target size ({arguments[1].shape}) that is different to the input size "
                 f"({arguments[0].shape}): they are broadcast, which is likely to be a mistake"
             )
+    index = arrays[1] if name in _FROM_0 and arrays[1:] else None
+    if isinstance(index, np.ndarray) and (index < 0).any():
+        raise PlaceError(f"{name}: indices are counted from 0, not {index.min()}")
     if arrays and not any(array.dtype.kind in FLOATS for array in arrays):
         common = result_type(arrays)
         if (name in _FLOATS_ONLY and _ALSO.get(name) != common.name) or (
@@ -301,6 +308,8 @@ class Host:
     would be lost.
     """
 
+    no_flags: tuple[type, ...] = (int,)  # what does not stand for True or False
+
     @staticmethod
     def value(argument: Any) -> Any:
         if isinstance(argument, Tensor):
@@ -333,8 +342,14 @@ class Host:
             )
         return apply(to_int, [tensor], {})
 
-    @staticmethod
-    def static(argument: Any, of: binding.Use | None = None) -> Any:
+    @classmethod
+    def static(cls, argument: Any, of: binding.Use | None = None) -> Any:
+        if (
+            of is not None
+            and type(argument) in cls.no_flags
+            and isinstance(of[0].static.get(of[2]), bool)
+        ):
+            raise TypeError(f"{of[1]}(): argument '{of[2]}' must be bool, not int")
         if isinstance(argument, Tensor):
             if requires_grad(argument):
                 name, key = ("", "") if of is None else of[1:]
@@ -345,7 +360,7 @@ class Host:
             return argument.item() if not argument.array.ndim else argument.array
         if isinstance(argument, (tuple, list)):
             return (
-                type(argument)(Host.static(part, of) for part in argument)
+                type(argument)(cls.static(part, of) for part in argument)
                 if type(argument) in (tuple, list)
                 else tuple(argument)
             )
@@ -404,6 +419,8 @@ class NumpyHost(Host):
 
     Lists are arrays, what stands for a number may have a gradient, and counts may be floats.
     """
+
+    no_flags = ()
 
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:

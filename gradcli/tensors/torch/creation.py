@@ -27,8 +27,8 @@ from gradcli.tensors.core.in_place import (
     common_shape,
     replace,
 )
-from gradcli.tensors.core.levels import check_no_examples
-from gradcli.tensors.core.modes import check_device, warn
+from gradcli.tensors.core.levels import check_no_examples, levels_of, own_entries
+from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import check_annotations
 
@@ -98,7 +98,8 @@ def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., T
                 help="leave it out, and give the result a name",
             )
         kind = None if dtype is None else dtypes.as_numpy(dtype)
-        return Tensor(entries(*given, kind=kind, **named)).requires_grad_(requires_grad)
+        made = Tensor(entries(*given, kind=kind, **named)).requires_grad_(requires_grad)
+        return own_entries(made, levels_of(given)) if state.batch_levels else made
 
     make.__name__ = make.__qualname__ = name = name or entries.__name__
     make.__doc__ = entries.__doc__

@@ -23,7 +23,6 @@ from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes, modes
 from gradcli.tensors.core.dtypes import as_numpy, of_numpy
 from gradcli.tensors.core.in_place import as_tensor, clone_of
-from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, check_annotations
@@ -197,10 +196,40 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
             )
         num_classes = int(x.array.max()) + 1
     hot: Tensor = function("one_hot", "torch.nn.functional")(x, num_classes)
-    return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
+    return hot.to(dtypes.int64)
 
 
-_NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
+def _normalization(name: str, flag: str, batch: tuple[int, ...]) -> Callable[..., Tensor]:
+    """Return a normalization of channels, which moves its running statistics while it trains.
+
+    flag   says that it trains
+    batch  the axis that the statistics run along besides those of a channel; without it they are
+           means over the batch
+    """
+
+    def run(*arguments: Any, **keywords: Any) -> Tensor:
+        result: Tensor = function(name, "torch.nn.functional")(*arguments, **keywords)
+        found = record_of(name)
+        assert found is not None
+        given = {**found[0].static, **binding.bind(HOST, name, found[1], arguments, keywords)}
+        if given[flag]:
+            x, share = given["x"].detach(), given["momentum"]
+            for measure in ("mean", "var"):
+                kept = given.get(f"running_{measure}")
+                if kept is not None:
+                    now = getattr(x, measure)((*batch, *range(2, x.ndim)))
+                    kept.mul_(1 - share).add_(now if batch else now.mean(0), alpha=share)
+        return result
+
+    return run
+
+
+_NAMED = {
+    **RANDOM_OF_NETWORKS,
+    "one_hot": one_hot,
+    "batch_norm": _normalization("batch_norm", "training", (0,)),
+    "instance_norm": _normalization("instance_norm", "use_input_stats", ()),
+}
 
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {
