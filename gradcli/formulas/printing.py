@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr, Transcription, interpret, reachable
 from gradcli.inert import latex_text
 from gradcli.notation import array, name, number
+from gradcli.ops.calling import textbook
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.ops.text import (
@@ -19,6 +20,7 @@ from gradcli.ops.text import (
     LARGEST_ARRAY,
     NEGATION,
     POWER,
+    ROOT,
     TERM,
     UNARY,
     ByStatic,
@@ -238,7 +240,8 @@ class Latex(Transcription[LatexPiece]):
         if isinstance(payload, np.ndarray):
             return LatexPiece((array(payload, None), ATOM))
         text = number(payload)
-        return LatexPiece((text, UNARY if text.startswith("-") else ATOM))
+        power = UNARY if text.startswith("-") else TERM if " " in text else ATOM
+        return LatexPiece((text, power))
 
     def operation(self, node: Expr, op: Op, operands: list[LatexPiece | None]) -> LatexPiece:
         present = [piece for piece in operands if piece is not None]
@@ -249,6 +252,7 @@ class Latex(Transcription[LatexPiece]):
         if written is not None:
             return LatexPiece(written)
         sign = f"\\{op.name}" if op.is_latex_command else f"\\operatorname{{{latex_text(op.name)}}}"
+        power = ROOT if textbook.is_bare(op.name) else ATOM
         return LatexPiece(
-            (f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM)
+            (f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", power)
         )

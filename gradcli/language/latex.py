@@ -64,7 +64,7 @@ _SPACE = re.compile(
 _RAISED = re.compile(r"\{?\s*\\(circ|top|intercal|prime)\s*\}?")  # signs in place of exponents
 _COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _LETTERS = re.compile(r"[^\W\d_]+")
-_IN_BRACES = re.compile(r"\s*\{\s*([^\W_]+)\s*\}|\s*([^\W_])")
+_IN_BRACES = re.compile(r"\s*\{\s*((?:[^\W_]|\\_)+)\s*\}|\s*([^\W_])")
 _SUBSCRIPT = re.compile(
     r"\s*\{\s*(?:\\(?:text|mathrm|rm)\s*)?\{?\s*([^\W_]+)\s*\}?\s*\}|\s*([^\W_])|\s*\\([A-Za-z]+)"
 )
@@ -279,7 +279,8 @@ class _Reader:
             if word is None:
                 self.fail(f"\\{name} stands before a name of letters and digits", start, self.at)
             self.at = word.end()
-            self.add(NAME, (word[1] or word[2]) + (f"_{name}" if name in _MARKED else ""), start)
+            called = (word[1] or word[2]).replace("\\_", "_")
+            self.add(NAME, called + (f"_{name}" if name in _MARKED else ""), start)
             self.vectors = len(self.tokens) if name in _VECTORS else self.vectors
         elif name == "cdot" and self.vectors == len(self.tokens) > 0:
             raise AmbiguousError(

@@ -148,6 +148,18 @@ def product_in_latex(x: Piece, y: Piece) -> tuple[str, int]:
     return f"{x.at(TERM)} {sign}{right}", TERM
 
 
+def power_in_latex(x: Piece, y: Piece) -> tuple[str, int]:
+    """Write a power in LaTeX.
+
+    Whole powers of functions without brackets stand before the argument: after it, they are read
+    as its powers, too.
+    """
+    if x.power == ROOT and y.text.isdigit():
+        name, argument = x.text.split("\\left", 1)
+        return f"{name}^{{{y}}}\\left{argument}", POWER
+    return f"{x:atom}^{{{y}}}", POWER
+
+
 def _index(index: tuple[Any, ...]) -> str:
     if not index:
         raise Unprintable

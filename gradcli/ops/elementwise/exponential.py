@@ -19,7 +19,7 @@ from gradcli.ops.elementwise.logic import (
 )
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
-from gradcli.ops.text import POWER, Form, number_in_c
+from gradcli.ops.text import POWER, Form, number_in_c, power_in_latex
 
 _LONG = 64  # bits of an exponent from which powers are computed by logarithms
 _IMMENSE = 2**18  # largest logarithm of a result that is neither infinite nor 0
@@ -75,7 +75,7 @@ pow_ = elementwise(
     symbolic=lambda s, x, y: s.Pow(x, y),
     saves="x: x y; y: x y out", domain="x > 0, or y an integer (y >= 0 at x = 0)",
     kinks=Kink(lambda x, y: y == 0 and x == 0, "0**0", "0 for both (the value is 1)"),
-    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
+    written="**", latex=power_in_latex, algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). "
     ">>> x**3",
     ulps=2,
