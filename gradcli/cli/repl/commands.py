@@ -24,7 +24,7 @@ from gradcli.cli.write.results import in_columns, put, put_rows, put_text, someb
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
 from gradcli.limits import DEFAULT
-from gradcli.report.lines import short
+from gradcli.report.explanation import short
 from gradcli.texts import open_brackets, suggestion
 
 

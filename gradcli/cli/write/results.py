@@ -224,7 +224,7 @@ class Writer:
         elif result.error is None and self.form == "latex":
             self.put(inert_lines(result.to_latex(self.digits)))
         elif result.error is None:
-            from gradcli.report.lines import text_of
+            from gradcli.report.records import text_of
 
             self.put(self.between + text_of(result.lines(self.digits)))
             self.between = "\n"
