@@ -205,6 +205,15 @@ def test_each_example_has_its_own_new_tensor() -> None:
     assert vmap(first)(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [[1, 0], [3, 0]]
 
 
+def test_dtypes_are_those_of_an_example() -> None:
+    rows = torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
+    squares = vmap(lambda x: torch.einsum("i,i->", x, x))(rows)
+    assert (squares.dtype, squares.tolist()) == (rows.dtype, (rows * rows).sum(1).tolist())
+    label = torch.tensor(1)
+    assert vmap(lambda x: torch.nn.functional.nll_loss(x, label))(rows).tolist() == [-0.2, -0.4]
+    assert vmap(lambda i: torch.nn.functional.one_hot(i, 2))(torch.tensor([1])).tolist() == [[0, 1]]
+
+
 def test_gradients_that_are_batched() -> None:
     x = X.clone().requires_grad_()
     rows = torch.eye(3, dtype=torch.float64)

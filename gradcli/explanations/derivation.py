@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add, mul
@@ -137,15 +137,15 @@ class Derivation:
     x: Expr
     final: Formula
     rates: Mapping[Expr, Expr]
-    # By node to be differentiated: the leaf that stands for its derivative.
-    pending: dict[Expr, Expr] = field(default_factory=dict)
-    texts: dict[Expr, str] = field(default_factory=dict)
-    pictures: dict[Expr, LatexPiece] = field(default_factory=dict)
-    meanings: dict[Expr, Expr] = field(default_factory=dict)  # by the leaf that stands for a part
-    full: dict[Expr, Expr] = field(default_factory=dict)  # the same in terms of x alone
-    found: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        # By node to be differentiated: the leaf that stands for its derivative.
+        self.pending: dict[Expr, Expr] = {}
+        self.texts: dict[Expr, str] = {}
+        self.pictures: dict[Expr, LatexPiece] = {}
+        self.meanings: dict[Expr, Expr] = {}  # by the leaf that stands for a part
+        self.full: dict[Expr, Expr] = {}  # the same in terms of x alone
+        self.found: list[Step] = []
         self.graph = self.made.graph
         self.moving = {self.x, *self.rates}
         self.taken = {*self.made.taken}
@@ -195,7 +195,7 @@ class Derivation:
         return text
 
     def _picture(self, node: Expr) -> str | None:
-        names: dict[Expr, Any] = self.pictures | dict[Expr, Any](self.made.labels)
+        names: dict[Expr, Any] = {**self.pictures, **self.made.labels}
         return None if self.final.latex is None else latex(node, names)
 
     def _moves(self, node: Expr) -> bool:
@@ -245,8 +245,8 @@ class Derivation:
         """Return the sides of a line as a person writes them, with leaves replaced by ``done``."""
         domain = Tidied(self.graph)
         new = interpret(reachable([*done.values()]), domain)
-        known = {leaf: new[each] for leaf, each in done.items()}
-        found = interpret(reachable(line), domain, dict[Expr, Any](known))
+        known: dict[Expr, Any] = {leaf: new[each] for leaf, each in done.items()}
+        found = interpret(reachable(line), domain, known)
         return [found[side] for side in line]
 
     def _leaf(self, node: Expr) -> Expr:

@@ -365,5 +365,6 @@ def explain(
             "an assert is held or broken: there is no gradient to explain",
             help="write one of its sides as the last line",
         )
-    explanation.record, explanation.gradients = result, by_name(explanation.gradients)
+    explanation.record = result
+    explanation.gradients = by_name(explanation.gradients)
     return explanation

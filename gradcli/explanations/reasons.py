@@ -91,10 +91,6 @@ class Entries:
     def value_in_words(self, node: ExplainedNode) -> str:
         return f"{self.name_in_words(node.id)} = {number_in_words(node.value)}"
 
-    def algebra(self, id: int) -> str:
-        op = self.op(id)
-        return "" if op is None else op.algebra
-
     def story(
         self,
         kind: str,
@@ -381,8 +377,10 @@ class Edge:
         self.entry = entry
         self.node = entries.node(part.node)
         self.op = registry()[self.node.op]
-        self.operands, self.owner = entries.operands(part.node), entries.owner(part.node)
-        self.operand, self.mask = entries.node(part.operand), entries.above(part, entry)
+        self.operands = entries.operands(part.node)
+        self.owner = entries.owner(part.node)
+        self.operand = entries.node(part.operand)
+        self.mask = entries.above(part, entry)
         self.user = entries.name_in_words(part.node)
         self.by = entries.name_in_words(part.operand)
         others = self.operands[: part.place] + self.operands[part.place + 1 :]

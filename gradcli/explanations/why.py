@@ -84,17 +84,17 @@ def _way_back(
     id, mask = entries.id, entries.mask
     found: tuple[Contribution, Mask] | None = None
     while True:
-        parts = [part for part in entries.arrived.get(id, []) if not isinstance(part.passed, tuple)]
-        bad = [part for part in parts if is_bad(_at_entries(part, mask)).any()]
-        if not bad:
+        for part in entries.arrived.get(id, []):
+            if not isinstance(part.passed, tuple) and is_bad(_at_entries(part, mask)).any():
+                break
+        else:
             return found
-        above = [(part, entries.above(part, mask)) for part in bad]
-        found = above[0]
-        adjoint = entries.node(found[0].node).adjoint
-        if isinstance(adjoint, tuple) or not is_bad(np.asarray(adjoint)[found[1]]).any():
+        mask = entries.above(part, mask)
+        found = part, mask
+        id = part.node
+        adjoint = entries.node(id).adjoint
+        if isinstance(adjoint, tuple) or not is_bad(np.asarray(adjoint)[mask]).any():
             return found
-        id = found[0].node
-        mask = found[1]
 
 
 def _at_entries(part: Contribution, mask: Mask) -> Any:
@@ -115,16 +115,11 @@ def _product(entries: Entries, part: Contribution, mask: Mask) -> str:
     if not len(places):
         return f"the sum over the entries of {user} is not finite"
     place = tuple(places[0])
-    factor = (
-        f"{part.partial} = {number_in_words(local[place])}"
-        if part.partial is not None
-        else number_in_words(local[place])
-    )
+    slope = number_in_words(local[place])
+    factor = slope if part.partial is None else f"{part.partial} = {slope}"
     by = entries.name_in_words(part.operand)
-    result = (
-        f"{number_in_words(adjoint[place])} times {number_in_words(local[place])} is "
-        f"{number_in_words(products[place])}"
-    )
+    product = number_in_words(products[place])
+    result = f"{number_in_words(adjoint[place])} times {slope} is {product}"
     if np.isnan(products[place]) and not np.isnan(local[place]):
         result += ", the form 0·∞"
     return f"the derivative of {user} by {by} is {factor}, and {result}"
@@ -159,7 +154,8 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
     """Yield sums, forward and backward: the bits lost, the node, and a text in words."""
     for node in entries.explanation.nodes:
         operands = entries.operands(node.id)
-        algebra = entries.algebra(node.id)
+        op = entries.op(node.id)
+        algebra = "" if op is None else op.algebra
         name = entries.name_in_words(node.id)
         terms = [each.value for each in operands]
         if node.kind == "float" and algebra in ("sum", "difference"):

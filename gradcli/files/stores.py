@@ -56,7 +56,8 @@ class Store:
     def _hold(self, array: Any, name: str) -> None:
         self.array = array
         self.name = name
-        self.shape, self.dtype = tuple(array.shape), _real(array.dtype, name)
+        self.shape = tuple(array.shape)
+        self.dtype = _real(array.dtype, name)
 
     def _read(self, region: Region) -> np.ndarray:
         return np.array(self.array[region])
@@ -279,7 +280,9 @@ class _Npy(Store):
         with path.open("rb") as file:
             header = npy.header_of(file, name, os.fstat(file.fileno()).st_size)
             self.array = npy.map_array(file, header)
-        self.name, self.shape, self.dtype = name, header.shape, _real(header.dtype, name)
+        self.name = name
+        self.shape = header.shape
+        self.dtype = _real(header.dtype, name)
         self.chunks = _without_chunks(self)
 
 
@@ -313,7 +316,9 @@ class Sink:
         dtype: np.dtype[Any],
         chunks: tuple[int, ...],
     ) -> None:
-        self.path, self.name, self.suffix = path, name, path.suffix.lower()
+        self.path = path
+        self.name = name
+        self.suffix = path.suffix.lower()
         if self.suffix == ".parquet" and len(shape) != 1:
             raise UsageError(
                 f"'{name}' has {len(shape)} dimensions, and a column of Parquet's one",

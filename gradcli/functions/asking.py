@@ -383,7 +383,8 @@ class ListedCase:
         try:
             at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
             case = AskedFunction(setting, at, options, Programs(), folder, str)
-            record.expr, record.given = case.title, case.given
+            record.expr = case.title
+            record.given = case.given
             functions: list[Any] = [
                 None if path is None else self._load(path, folder) for path in case.functions
             ]

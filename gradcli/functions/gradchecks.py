@@ -161,7 +161,8 @@ class _Function:
         self.inputs: list[Tensor] = [arguments[i] for i in self.chosen]
         self.names = [f"input{i}" for i in self.chosen]
         result = func(*arguments)
-        self.floats, self.outputs = _floats(result), _differentiable(result)
+        self.floats = _floats(result)
+        self.outputs = _differentiable(result)
         self.arrays = {
             name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)
         }

@@ -260,7 +260,8 @@ class Parts(tuple[Any, ...]):
     def like(cls, whole: Any, parts: Iterable[Any]) -> Parts:
         """Cotangents of the results of a node, or in the place of others."""
         made = cls(parts)
-        made.shape, made.dtype = whole.shape, getattr(whole, "dtype", None)
+        made.shape = whole.shape
+        made.dtype = getattr(whole, "dtype", None)
         return made
 
     @classmethod

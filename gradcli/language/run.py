@@ -383,6 +383,8 @@ class BoundNumber(Binding):
         self.__dict__.update(source=source, name=name)
 
     def __getattr__(self, part: str) -> Any:
+        if part.startswith("__"):  # asked for by copies, before there is a text
+            raise AttributeError(part)
         (statement,) = parse_statements(self.source, len(self.source.text))
         return getattr(statement, part)
 

@@ -75,7 +75,8 @@ class Opened(Operand):
     __array_ufunc__ = None  # NumPy leaves mixed operators to this class
 
     def __init__(self, m: Any, array: Any) -> None:
-        self.m, self.array = m, np.asarray(array)
+        self.m = m
+        self.array = np.asarray(array)
 
     @property
     def shape(self) -> tuple[int, ...]:

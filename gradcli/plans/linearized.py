@@ -138,7 +138,8 @@ class Linearized:
                 raise NotBatched
             interpret(reachable(roots), Batched(inner, moving, times), table)
         except NotBatched:
-            self._is_batched, taken = False, [*leaves, *directions]
+            self._is_batched = False
+            taken = [*leaves, *directions]
         else:
             rows = [
                 table[end]

@@ -75,14 +75,16 @@ class Plan:
         calls: int = ONCE,
         derived: int = 0,
     ) -> None:
-        self.subject, self.leaves = subject, list(leaves)
+        self.subject = subject
+        self.leaves = list(leaves)
         self.precision = precision
         self.threads = threads
         roots, risky = self._fold()
         self.work = work_of(roots)
         self.calls = calls
         self._derived = derived
-        self.asked, self.backend = backend, choose_backend(backend, self.work, calls)
+        self.asked = backend
+        self.backend = choose_backend(backend, self.work, calls)
         self.memory = 0  # bytes that it holds at once besides its inputs, including results
         self._hindrance = "no C compiler works"  # why no native code runs where it is worth it
         self._unrolled = unroll(leaves, roots, derived) if precision == "float64" else None
@@ -145,7 +147,8 @@ class Plan:
                 if self.asked == "native":
                     raise
                 # There may be no room for the compiler's files.
-                source, self._hindrance = None, "C cannot be compiled"
+                source = None
+                self._hindrance = "C cannot be compiled"
             if source is not None:
                 return source
             self.backend = "numpy"

@@ -336,7 +336,9 @@ class Gradients:
     def __init__(
         self, root: Expr, wrt: Sequence[Expr], seed: Expr | None = None, beside: Sequence[Expr] = ()
     ) -> None:
-        self.root, self.wrt, self.seed = root, list(wrt), seed
+        self.root = root
+        self.wrt = list(wrt)
+        self.seed = seed
         self.beside = list(beside) or [root]
         self.graph = root.graph
 

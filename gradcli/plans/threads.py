@@ -89,7 +89,7 @@ def _helpers() -> SimpleQueue[Callable[[], None]]:
 
     An interrupt within `put` leaves no lock behind; one within an executor's `submit` does.
     """
-    tasks = SimpleQueue[Callable[[], None]]()
+    tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
     for number in range(_MOST - 1):
         helper = Thread(target=_serve, args=(tasks,), name=f"gradcli_{number}", daemon=True)
         with nullcontext() if not number else suppress(RuntimeError):  # one helper is enough

@@ -6,7 +6,7 @@ Names of the box are variables; all others keep their values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, options: Op
     # A function that jumps has no Lipschitz constant, however flat it is elsewhere.
     if options.lipschitz:
         jumps = any(note.kind == "jump" for note in record.notes)
-        record.lipschitz = dict.fromkeys(found.norms) if jumps else found.norms
+        record.lipschitz = {name: None if jumps else most for name, most in _norms(found.grad)}
         if len(names) > 1 and not jumps:
             text = "the norms 1 and 2 are of the derivatives' ranges together: they may be smaller"
             record.notes.append(BoundNote("limit", {}, text))
@@ -148,6 +148,19 @@ def _number(name: str, text: str, calculator: Any) -> float:
     if np.ndim(found) or not math.isfinite(float(found)):
         raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
     return float(found)
+
+
+def _norms(grad: Sequence[Range | None]) -> Iterator[tuple[str, float | None]]:
+    """Yield bounds of the norms of a gradient, by those of its entries together, if there are any."""
+    from gradcli.reference.ranges.intervals import ZERO, Interval, precise
+
+    with precise():
+        sizes = [max(abs(ZERO + side.end) for side in part) for part in grad if part]
+        root = sum((size**2 for size in sizes), ZERO).sqrt()
+        norms = {"1": sum(sizes, ZERO), "2": root, "inf": max(sizes, default=ZERO)}
+        ends = {name: Interval.around(x).floats[1] for name, x in norms.items()}
+    for name, end in ends.items():
+        yield name, end if math.isfinite(end) else None
 
 
 def _bound_of(found: Range, names: list[str]) -> Bound:

@@ -248,7 +248,8 @@ def left_undecided(record: Record, reason: str) -> Record:
 
     Nothing else is known of it.
     """
-    record.unreached, record.check = True, Check(Verdict.UNDETERMINED, reason=reason)
+    record.unreached = True
+    record.check = Check(Verdict.UNDETERMINED, reason=reason)
     return record
 
 
@@ -356,10 +357,8 @@ class RecordLines:
             error = as_gradcli_error(unforeseen)
             known = known or error.record
             record = Record.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
-        record.meta, record.given = (
-            known.get("meta"),
-            given_of(known.get("given")) if self.skips else None,
-        )
+        record.meta = known.get("meta")
+        record.given = given_of(known.get("given")) if self.skips else None
         record.file = None if path == "-" else path
         record.line = number
         record.column = 1

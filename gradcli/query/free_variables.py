@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.formula_claims import anything, smaller_domain
-from gradcli.check.verdicts import POINTS, Check, Verdict
+from gradcli.check.verdicts import POINTS, Check, Claim, Verdict
 from gradcli.errors import (
     AmbiguousError,
     EvaluationError,
@@ -315,6 +315,7 @@ class SampledPoints:
         For an error that occurs at every point, it is the error's record and the count 0.
         """
         best: Record | None = None
+        gravity: tuple[Verdict, int] | None = None
         without: dict[int, str] = {}  # place of a claim → note on where it has no value
         held: Counter[int] = Counter()  # place of a claim → number of points where it was held
         inside = 0
@@ -344,17 +345,11 @@ class SampledPoints:
             if check.worst is Verdict.MISMATCH:
                 # Made again, with repairs; a mismatch only around the point is reported as found.
                 again = self.at(point)
-                return (
-                    again
-                    if again.check is not None and again.check.worst is Verdict.MISMATCH
-                    else record,
-                    inside,
-                )
-            if (
-                best is None
-                or best.check is None
-                or self._counts_for(check) > self._counts_for(best.check)
-            ):
+                is_again = again.check is not None and again.check.worst is Verdict.MISMATCH
+                return again if is_again else record, inside
+            counted = self._counts_for(check)
+            if gravity is None or counted > gravity:
+                gravity = counted
                 best = record
                 gravest = None if place in agreeing else point
         if gravest is not None:
@@ -474,20 +469,16 @@ class SampledPoints:
 
 def inside_domain(record: Record) -> bool:
     """Return True for a point in the domain of what was asked."""
+    check = record.check
     if (
         record.error is not None
-        or record.check is None
-        or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED)
+        or check is None
+        or check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED)
     ):
         return False
-    if any(part.verdict is Verdict.UNDEFINED for part in record.check.variables.values()):
+    if any(part.verdict is Verdict.UNDEFINED for part in check.variables.values()):
         return False  # an infinite intermediate, as in 1/(1/x) at 0
-    wrong = [
-        claim.worst
-        for claim in record.check.claims
-        if claim.verdict is Verdict.MISMATCH and claim.worst is not None
-    ]
-    if any(math.isnan(worst.engine) for worst in wrong):
+    if any(map(_has_no_value, check.claims)):
         return False  # outside the claim's own domain, at a point nobody asked for
     told = (
         [record.value]
@@ -495,6 +486,15 @@ def inside_domain(record: Record) -> bool:
         else [side for part in record.relations for side in (part.left, part.right)]
     )
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def _has_no_value(claim: Claim) -> bool:
+    """Return True for a claim without a value where the function has one."""
+    return (
+        claim.verdict is Verdict.MISMATCH
+        and claim.worst is not None
+        and math.isnan(claim.worst.engine)
+    )
 
 
 def what_claims_lack(record: Record) -> dict[int, str]:
@@ -508,11 +508,7 @@ def what_claims_lack(record: Record) -> dict[int, str]:
     for i, claim in enumerate(record.check.claims):
         if claim.verdict is Verdict.AGREE and claim.reason is not None:
             found[i] = claim.reason
-        if (
-            claim.verdict is Verdict.MISMATCH
-            and claim.worst is not None
-            and math.isnan(claim.worst.engine)
-        ):
+        if _has_no_value(claim):
             place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
             found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
     return found

@@ -74,7 +74,8 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
     conditions = list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # generic values, none special
     intervals = _GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int)
-    places, equations = dict[str, None](), dict[str, None]()
+    places: dict[str, None] = {}
+    equations: dict[str, None] = {}
     for name in leaves if conditions else ():
         found = locate_places(function.along(name, base), _GRID[0], _GRID[-1], *intervals)
         seen = np.array([place.at for _, place in found if place.kind in ("kink", "jump")])

@@ -227,13 +227,8 @@ def _answers(
         moving |= {*(found or ())}
     given.refuse_unknown(keywords, known | moving, usual, what)
     values = given.bind_values(at, keywords, known, _by_name)
-    ranges: dict[str, str] = {}
-    for name, value in [*values.items()] if function in (bound, plot) else ():
-        is_pair = isinstance(value, tuple) and len(value) == 2
-        text_of_range = "..".join(map(str, value)) if is_pair else value
-        if isinstance(text_of_range, str) and ".." in text_of_range:
-            ranges[name] = text_of_range
-            del values[name]
+    takes_ranges = function in (bound, plot)
+    ranges = _take_ranges(values) if takes_ranges else {}
     changed = given.options_of(
         {name: value for name, value in arguments.items() if value is not usual[name]}, what
     )
@@ -247,7 +242,7 @@ def _answers(
     programs.keeps_text = "observer" in asked
     if "seed" in read:
         read["seed"] = given.seed_of(read["seed"])
-    if function in (bound, plot) and not ranges:
+    if takes_ranges and not ranges:
         raise UsageError("no name has a range", help="write x=(0, 1)")
     try:
         if ranges:
@@ -267,6 +262,18 @@ def _answers(
     if not answers:
         raise ParseError(f"the program has nothing to {what}")
     return answers
+
+
+def _take_ranges(values: dict[str, Any]) -> dict[str, str]:
+    """Take what is a range out of the values of names, and return it as text."""
+    ranges = {}
+    for name, value in [*values.items()]:
+        is_pair = isinstance(value, tuple) and len(value) == 2
+        text = "..".join(map(str, value)) if is_pair else value
+        if isinstance(text, str) and ".." in text:
+            ranges[name] = text
+            del values[name]
+    return ranges
 
 
 def bound(

@@ -89,11 +89,9 @@ def _grid(columns: Columns, record: PlotRecord, side: int) -> Field:
 POINTS = 101  # points in the table of a single name
 _MOST = 12  # most curves
 _WORK = 200_000_000  # most operations for one curve
-_FEWEST, _MOST_POINTS, _MOST_SINGLE = (
-    200,
-    6_000,
-    1_000,
-)  # points of one curve: fewest, most, and most if they are computed one by one
+_FEWEST = 200  # points of one curve
+_MOST_POINTS = 6_000
+_MOST_SINGLE = 1_000  # if they are computed one by one
 
 
 def _refuse_ranges(ranges: Mapping[str, Ends]) -> None:
@@ -321,7 +319,8 @@ def _mark(name: str, place: Place, middle: float) -> Mark:
     """Mark a place; ``middle`` is the height of the curve there, or NaN."""
     at = f"at {name}={_place_text(place.at)}"
     heights = place.left, place.right
-    (left, right, own), point = _numbers(*heights, middle), math.nan
+    left, right, own = _numbers(*heights, middle)
+    point = math.nan
     if place.kind == "pole":
         sides = [
             f"{limit} from the {side}"

@@ -124,7 +124,8 @@ class Implicit:
             names = _leaves_of(lowered.value)
             slopes, curve = self._slopes(program, text, names, options.wrt)
             y = scope.names[self.dependent]
-            record.value, record.partial = scope.evaluate(y), not curve and len(names) > 2
+            record.value = scope.evaluate(y)
+            record.partial = not curve and len(names) > 2
             if not curve:
                 record.warnings += _off_curve(scope, lowered.value, y)
             record.grad, record.derivative, record.latex = {}, {}, {}
@@ -209,7 +210,8 @@ class Rates:
             terms += [f"grad({text}, {t})"] if t in names else []
             if not terms:
                 raise UsageError(f"nothing here depends on '{t}'")
-            record.known, record.depending = (), (*depending, *([] if y is None else [y]))
+            record.known = ()
+            record.depending = (*depending, *([] if y is None else [y]))
             rate = " + ".join(terms)
             rate = rate if y is None else f"-({rate})/grad({text}, {y})"
             formulas.find(rate, (t,))

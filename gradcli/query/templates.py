@@ -496,7 +496,8 @@ class CompilationCache:
         family = self._families.get(key)
         if family is None and key not in self._families:
             if len(self._met) >= _MOST:
-                self._families, self._met = {}, set()
+                self._families = {}
+                self._met = set()
             if not at_once and key not in self._met:
                 self._met.add(key)
                 return None

@@ -140,9 +140,7 @@ def covariance_matrix(
         value = np.asarray(covariance, np.float64)
         if not np.isfinite(value).all():
             raise UsageError(f"{listed}: a covariance is a finite number")
-        entries = np.concatenate(
-            [np.arange(places[name].start, places[name].stop) for name in names]
-        )
+        entries = np.r_[tuple(places[name] for name in names)]
         if not value.shape:
             if len(names) != 2 or names[0] == names[1] or any(leaves[name].shape for name in names):
                 message = f"{listed}: one number is the covariance of two names that are numbers"

@@ -414,10 +414,8 @@ def _part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> Va
     )
     part.wrong = 0 if claim.wrong is None else claim.wrong[0]
     if engine is not None:
-        part.certified, part.kinks = (
-            engine.certified,
-            engine.kinks if claim.verdict is Verdict.KINK else [],
-        )
+        part.certified = engine.certified
+        part.kinks = engine.kinks if claim.verdict is Verdict.KINK else []
         if claim.verdict is Verdict.UNDETERMINED and part.reason is None:
             part.reason = engine.reason
     return part

@@ -53,7 +53,8 @@ _TABLE = """
         bounds_mode bounds_value: anything
     what a function does without being asked
         everywhere use_lower pivot traced size_average reduce unpack_data unpack_pivots: True
-        inplace exact repetition return_rank pivoting promote_integers recompute_scale_factor hermitian allow_singular lower returned: False
+        inplace exact repetition return_rank pivoting promote_integers recompute_scale_factor hermitian: False
+        allow_singular lower returned get_infos: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
         mode: 'raise'

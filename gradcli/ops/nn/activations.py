@@ -467,7 +467,7 @@ def softmin(x: Any, *, axis: int | None = None) -> Any:
     """softmax(-x) along an axis; by default the first one of up to 1 or of 3 axes, else the
     second.
     """
-    return softmax(-x, axis=_implicit(x, axis))
+    return torch_softmax(-x, axis=axis)
 
 
 @function("dropout dropout1d dropout2d dropout3d")

@@ -128,7 +128,9 @@ def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
 
     The rows are ordered by the largest entry of each column. Exchanges are counted from 1.
     """
-    x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
+    x = x.copy()
+    order = np.arange(len(x))
+    pivots: list[int] = []
     for k in range(min(x.shape)):
         sizes = [abs(m.plain(v)) for v in x[k:, k]]
         best = k + sizes.index(max(sizes))

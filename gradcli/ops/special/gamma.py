@@ -408,10 +408,9 @@ def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
         return q**-x + _zeta_reference(m, x, q + 1)
     if not q > 0:
         return m.nan
-    beside = m.ldexp(1, -m.prec - 10) if x < 0 and q > 1e3 else 0  # an integer takes mpmath q steps
-    with m.workprec(
-        m.prec + 20 + int(min(1200, max(0, (x if x > 0 else 1) * m.mag(q))))
-    ):  # mpmath's error is small relative to 1, not to its result
+    beside = m.ldexp(1, -m.prec - 10) if q > 1e3 and x < 0 else 0  # an integer takes mpmath q steps
+    # mpmath's error is small relative to 1, not to its result.
+    with m.workprec(m.prec + 20 + int(min(1200, max(0, max(1.0, float(x)) * m.mag(q))))):
         value = m.zeta(x, q + beside, n)
     return +value
 

@@ -152,13 +152,11 @@ class Family:
         symmetric: bool = False,
     ) -> None:
         self._functions = functions = {**({"mean": 0.0} if symmetric else {}), **functions}
-        self._low, self._high, self._valid, self._symmetric, self._discrete = (
-            low,
-            high,
-            valid,
-            symmetric,
-            "logpmf" in functions,
-        )
+        self._low = low
+        self._high = high
+        self._valid = valid
+        self._symmetric = symmetric
+        self._discrete = "logpmf" in functions
         names = ["logpmf", "pmf"] if self._discrete else ["logpdf", "pdf"]
         names += _ENDS if _ENDS.keys() & functions else ()
         names += [name for name in ("ppf", "mean", "entropy") if name in functions]

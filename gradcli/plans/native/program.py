@@ -43,7 +43,8 @@ class Body:
     """
 
     def __init__(self, nest: Nest) -> None:
-        self.nest, self.layout = nest, Layout(nest)
+        self.nest = nest
+        self.layout = Layout(nest)
         self.is_blocked = self.layout.lane is nest.outer
         self.totals = {view.item: (node, view) for node, view in nest.totals.items()}
         self.pointers: dict[Expr, str] = {}

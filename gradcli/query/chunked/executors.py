@@ -26,7 +26,8 @@ class Here:
     at_once = 1 << 24
 
     def __init__(self, hands: int) -> None:
-        self.hands, self.pool = hands, ThreadPoolExecutor(hands)
+        self.hands = hands
+        self.pool = ThreadPoolExecutor(hands)
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the result of one call."""
@@ -37,7 +38,7 @@ class Here:
 
         No more tasks are begun than there are hands for.
         """
-        waiting = deque[Future[Any]]()
+        waiting: deque[Future[Any]] = deque()
         rest = iter(tasks)
         try:
             while True:

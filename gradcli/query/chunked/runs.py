@@ -98,7 +98,8 @@ class Walk:
     ) -> None:
         self.staged = program.stages.staged
         self.sent: Any = program  # the program, in the form that tasks take
-        self.count, self.ends = len(extents), list(pairwise(accumulate(extents, initial=0)))
+        self.count = len(extents)
+        self.ends = list(pairwise(accumulate(extents, initial=0)))
         self.cut: dict[Expr, Any] = {}
         self.known: dict[Expr, Any] = {}
         for leaf, value in program.stages.take(given, seed):
@@ -169,7 +170,9 @@ class ChunkRun(Walk):
 
         Raises UsageError for what needs all chunks at once.
         """
-        self.settings, self.values, self.seed = settings, dict(values), seed
+        self.settings = settings
+        self.values = dict(values)
+        self.seed = seed
         self.executor = executor
         stores = {
             name: value

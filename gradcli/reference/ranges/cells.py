@@ -8,46 +8,26 @@ domain, kinks, jumps), its derivative, and how to rebuild it from other cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import permutations
 from math import prod
-from operator import mul
+from operator import and_, mul
 from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.intervals import (
-    DOMAIN,
-    ENTIRE,
-    JUMP,
-    KINK,
-    MONOTONE,
-    NOUGHT,
-    POLE,
-    ZERO,
-    Box,
-    Interval,
-    range_of,
-)
+from gradcli.reference.ranges.intervals import ANALYTIC, NOUGHT, ONE, ZERO, Box, Interval, range_of
 
 Signs = frozenset[int]
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
-GAPS, BROKEN = {DOMAIN, POLE}, {DOMAIN, POLE, JUMP}  # without a value; not continuous
+GAPS, BROKEN = {"domain", "pole"}, {"domain", "pole", "jump"}  # no value; not continuous
 _MOST_CELLS = 20_000
 _MOST_DERIVATIVES = 5  # of quotients whose parts vanish together
 
-
-class Event(NamedTuple):
-    """Something that is the matter with a cell somewhere in a box."""
-
-    kind: str
-    cell: Cell
-
-
-Events = frozenset[Event]
+Events = frozenset[tuple[str, "Cell"]]  # of what kinds, and which cells they are the matter with
 NONE: Events = frozenset()
 
 
@@ -59,7 +39,7 @@ class Value(NamedTuple):
 
     @property
     def kinds(self) -> set[str]:
-        return {e.kind for e in self.events}
+        return {kind for kind, _ in self.events}
 
 
 def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
@@ -124,7 +104,8 @@ class Cell:
         return self.cells.function("abs", self)
 
     def __bool__(self) -> bool:
-        return bool(self.cells.decide(self))
+        """Take one branch of a truth, and later the other. A number is true where it is not 0."""
+        return not self.cells.holds(self.cells.on_path(self), EQUAL)
 
     @cached_property
     def order(self) -> list[Cell]:
@@ -147,11 +128,7 @@ class Cell:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Return whether its zeros surely fill no space.
-
-        A quotient of functions that are analytic on one convex set is 0 on all of it or hardly
-        anywhere, and so it is not if it is nonzero at a point.
-        """
+        """Return whether its zeros surely fill no space: analytic quotients are 0 or hardly ever."""
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
         divides = any(f.divides for b in inner for f in b.factors)
         if divides or not all(c.analytic for c in self.order):
@@ -160,25 +137,20 @@ class Cell:
         return x is not None and not events and 0 not in x
 
     def value(self, at: Evaluation) -> Value:
-        """Its range, and what is the matter with it or with what it is made of.
-
-        Where the range of its own form is not finite but another one is, a pole is but a gap.
-        """
+        """Its range, and what is the matter with it or its parts: no pole, if a form is finite."""
         values = [at.table[a] for a in self.args]
         ranges = [x for x, _ in values if x is not None]
         events = NONE.union(*[events for _, events in values])
-        found: Interval | None = None
-        if len(ranges) == len(values):
-            found, events = self.join(at, ranges, events)
+        is_defined = len(ranges) == len(values)
+        found, events = self.join(at, ranges, events) if is_defined else (None, events)
         is_pole, work = found is None or not found.is_finite, self.cells.work
-        for form in self.forms:
-            if (other := at.value(form).interval) is not None:
-                found = other if found is None else other & found
+        known = [x for x in (found, *(at.value(form).interval for form in self.forms)) if x]
+        found = reduce(and_, known) if known else None
         self.cells.work = work  # counts the cells that a function is made of
         if found is None or not found.is_finite:
             found = self.limit(at) or found
-        if is_pole and found is not None and found.is_finite:
-            events = frozenset(Event(DOMAIN if k == POLE else k, cell) for k, cell in events)
+        if is_pole and found and found.is_finite:
+            events = frozenset(("domain" if k == "pole" else k, cell) for k, cell in events)
         return Value(found, events)
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
@@ -194,18 +166,17 @@ class Cell:
         return found[self.args[0]]
 
     def limit(self, at: Evaluation) -> Interval | None:
-        """Return the range of a quotient whose parts vanish together, or of a sum of such.
+        """Return the range of a quotient whose parts vanish together in the box, or a sum of such.
 
-        By Cauchy's theorem, sin(x)/x is a quotient of the derivatives at a place between x and the
-        point where both are 0, so that this point has to be in the box.
+        By Cauchy's theorem, sin(x)/x is a quotient of the derivatives at a place between x and 0.
         """
         factors = [f for q, c in self.terms if q != 0 for f in c.factors if f.exponent < 0]
         divisors = {f.base for f in factors if (x := at.table[f.base].interval) and 0 in x}
         if not at.limits or len(divisors) != 1 or len((base := divisors.pop()).leaves) != 1:
             return None
         (place,), box = base.leaves, at.box
-        root = arb(-base.constant / base.terms[0][0] if base.is_linear else box[place].roundest)
-        if root not in box[place]:
+        zero = -base.constant / base.terms[0][0] if base.is_linear else box[place].round_numbers[0]
+        if (root := arb(zero)) not in box[place]:
             return None
         there = box.with_side(place, Interval.around(root))
         order = max(-f.exponent for f in factors if f.base is base)
@@ -223,15 +194,14 @@ class Cell:
                 parts = [self.cells.slope(part, self.cells.leaf(place)) for part in parts]
         return None
 
-    def _times(self, base: Cell, order: fmpq) -> Cell:
+    def _times(self, base: Cell, order: fmpq) -> Any:
         """Multiply by a power of its divisor, which then divides no more."""
         parts = [(self.constant, self.cells.product([(base, order)]))]
         for q, cell in [term for term in self.terms if term[0] != 0]:
             rest = self.cells.of_factors([f for f in cell.factors if f.base is not base])
             power = sum((f.exponent for f in cell.factors if f.base is base), order)
             parts.append((q, self.cells.product([(rest, 1), (base, power)])))
-        found: Cell = self.cells.sum(parts)
-        return found
+        return self.cells.sum(parts)
 
 
 class Leaf(Cell):
@@ -255,7 +225,7 @@ class Sum(Cell):
     def __init__(self, cells: Any, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
         self.constant, self.terms, self.known = constant, terms, None if terms else constant
-        self.weights = [Interval.of(q) for q in (constant, *(q for q, _ in terms))]
+        self.weights = [Interval.around(arb(q)) for q in (constant, *(q for q, _ in terms))]
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
         constant, *weights = self.weights
@@ -294,17 +264,17 @@ class Product(Cell):
         operands = [*zip(self.factors, ranges, strict=True)]
         outside = [x.high < 0 for f, x in operands if f.root and x.low < 0]
         if outside:
-            events |= {Event(DOMAIN, self)}
+            events |= {("domain", self)}
         if any(outside):
             return Value(None, events)
         divisors = [x for f, x in operands if f.divides and 0 in x]
         if divisors:  # where a numerator may vanish as well, there may be no pole
             may_vanish = any(0 in x for f, x in operands if f.exponent >= 0)
-            events |= {Event(DOMAIN if may_vanish else POLE, self)}
+            events |= {("domain" if may_vanish else "pole", self)}
         if any(x.is_point for x in divisors):
             return Value(None, events)
         powers = (x**f.exponent for f, x in operands)
-        return Value(prod(powers, start=Interval.of(fmpq(1))), events)
+        return Value(prod(powers, start=Interval(ONE, ONE)), events)
 
     @cached_property
     def forms(self) -> list[Cell]:
@@ -357,9 +327,10 @@ class Call(Cell):
     """A function by its name, which is sympy's."""
 
     def __init__(self, cells: Any, name: str, function: Any, *args: Cell) -> None:
-        super().__init__(cells, args, name not in ENTIRE and name != "floor")
+        is_entire = ANALYTIC.get(name, False)
+        super().__init__(cells, args, not is_entire and name != "floor")
         self.name, self.function = name, function
-        self.analytic = name in ENTIRE or (name in MONOTONE and args[0].is_linear)
+        self.analytic = is_entire or (name in ANALYTIC and args[0].is_linear)
 
     @cached_property
     def forms(self) -> list[Cell]:
@@ -372,10 +343,9 @@ class Call(Cell):
         return [self.cells.call("exp", None, y * log)] if found and found.low >= 0 else []
 
     def join(self, at: Evaluation, ranges: list[Interval], events: Events) -> Value:
-        found, work = range_of(self.name, self.function, ranges)
+        (found, kind), work = range_of(self.name, self.function, ranges)
         self.cells.work += work
-        own = NONE if found.kind is None else {Event(found.kind, self)}
-        return Value(found.interval, events | own)
+        return Value(found, events if kind is None else events | {(kind, self)})
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         from gradcli.reference.symbolic.cells import partial
@@ -389,58 +359,44 @@ class Call(Cell):
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
 
 
-class Branch(NamedTuple):
-    """A result, and the signs with which it is taken."""
-
-    signs: Signs
-    result: Cell
-
-
 class Choice(Cell):
     """One of two results by the sign of a cell: of a derivative, none where that is thin and 0."""
 
     analytic = False
 
-    def __init__(self, cells: Any, off: Cell, *sides: Branch) -> None:
-        super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))))
+    def __init__(self, cells: Any, off: Cell, *sides: tuple[Signs, Cell]) -> None:
+        super().__init__(cells, tuple(dict.fromkeys((off, *(x for _, x in sides)))))
         self.off, self.sides = off, sides
 
     @cached_property
-    def thick(self) -> list[Branch]:
-        """The sides that fill some space."""
-        return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
+    def thick(self) -> list[Cell]:
+        """The results that are taken in some space."""
+        return [x for signs, x in self.sides if signs != EQUAL or not self.off.is_thin]
 
     def value(self, at: Evaluation) -> Value:
         """Return the range of the only possible side, or of both."""
-        events = at.table[self.off].events
         places = [(x, there) for signs, x in self.sides if (there := at.narrow(self.off, signs))]
-        ends: list[arb] = []
-        for result, there in places or [(side.result, at) for side in self.sides]:
-            x, more = there.value(result)
-            events |= more
-            ends += x.ends if x is not None else ()
-        kind = self._turn(at) if len(places) != 1 else None
-        own = NONE if kind is None else {Event(kind, self)}
-        return Value(Interval.around(*ends) if ends else None, events | own)
+        found = [there.value(x) for x, there in places or [(x, at) for _, x in self.sides]]
+        events = at.table[self.off].events.union(*[events for _, events in found])
+        if len(places) != 1 and (kind := self._turn(at)):
+            events |= {(kind, self)}
+        ends = [end for x, _ in found if x for end in x.ends]
+        return Value(Interval.around(*ends) if ends else None, events)
 
     def _turn(self, at: Evaluation) -> str | None:
-        """Return the kind of event where one result turns into the other.
-
-        It is DOMAIN for an unknown gap.
-        """
-        apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
-        there = at.narrow(self.off, EQUAL)
-        x = there.value(apart).interval if there else NOUGHT
-        if x is None or not x.is_finite:
-            return DOMAIN
-        return JUMP if x != NOUGHT else KINK if len(self.thick) > 1 else None
+        """Return the kind of event where one result turns into the other, "domain" if unknown."""
+        (_, x), (_, y) = self.sides
+        there, (_, off) = at.narrow(self.off, EQUAL), self.cells.monic(x - y)
+        apart = there.value(off).interval if there else NOUGHT
+        if apart is None or not apart.is_finite:
+            return "domain"
+        return "jump" if apart != NOUGHT else "kink" if len(self.thick) > 1 else None
 
     def slope(self, found: Mapping[Cell, Cell]) -> Any:
         return self.rebuilt(found, ANY - EQUAL if self.off.is_thin else ANY)
 
     def rebuilt(self, found: Mapping[Cell, Cell], taken: Signs = ANY) -> Any:
-        sides = [Branch(signs & taken, found[x]) for signs, x in self.sides]
-        return self.cells.choice(self.off, *sides)
+        return self.cells.choice(self.off, *((signs & taken, found[x]) for signs, x in self.sides))
 
 
 class Evaluation:
@@ -459,13 +415,9 @@ class Evaluation:
                 self.cells.work += 1
         return self.table[cell]
 
-    def narrow(self, off: Cell, signs: Signs) -> Evaluation | None:
-        """Return the cells where one has some signs, which narrows it and its varying part.
-
-        Return None if it has them nowhere.
-        """
-        value = self.value(off)
-        x = value.interval
+    def narrow(self, off: Cell, signs: Set[int]) -> Evaluation | None:
+        """Return the cells where one has some signs, which narrows it, or None if it nowhere has."""
+        x, events = value = self.value(off)
         if x is None or value.kinds & GAPS:
             return self  # a side that may be undefined implies nothing for the others
         a, b = x.ends
@@ -474,11 +426,11 @@ class Evaluation:
             return None
         if side == x:
             return self
-        known, box = {**self.known, off: Value(side, value.events)}, self.box
+        known, box = {**self.known, off: Value(side, events)}, self.box
         if len(off.terms) == 1:
             term = off.terms[0][1]
             before, events = self.table[term]
-            y = side - Interval.of(off.constant)
+            y = side - Interval.around(arb(off.constant))
             if before is None or not y.overlaps(before):
                 return None
             known[term] = Value(y & before, events)

@@ -13,26 +13,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ball import REAL, Real
+from gradcli.reference.ball import REAL, Ball
 
 INFINITE, ZERO, ONE = arb.pos_inf(), arb(0), arb(1)
+_LINE = -INFINITE, INFINITE  # where nothing is known
 precise = partial(flint.ctx.workprec, 256)  # sets FLINT's precision, which is global, for a while
-
-
-def low(x: arb) -> arb:
-    """Return the largest exact number that is known not to be above x."""
-    return -INFINITE if x.is_nan() else x.lower()
-
-
-def high(x: arb) -> arb:
-    """Return the smallest exact number that is known not to be below x."""
-    return INFINITE if x.is_nan() else x.upper()
 
 
 def power(x: arb, p: arb) -> arb:
@@ -52,12 +43,8 @@ class Interval:
     @classmethod
     def around(cls, *balls: arb) -> Interval:
         """Return the smallest interval that holds some balls."""
-        return cls(min(map(low, balls)), max(map(high, balls)))
-
-    @classmethod
-    def of(cls, q: fmpq) -> Interval:
-        """Enclose a rational number."""
-        return cls.around(arb(q))
+        ends = [_LINE if x.is_nan() else (x.lower(), x.upper()) for x in balls]
+        return cls(min(low for low, _ in ends), max(high for _, high in ends))
 
     @property
     def ends(self) -> tuple[arb, arb]:
@@ -92,8 +79,9 @@ class Interval:
     def __pow__(self, p: fmpq) -> Interval:
         """Powers of numbers from 0 on, unless the exponent is a whole number."""
         if p < 0:
-            a, b = (self**-p).ends  # a quotient by 0 is no number, whose ends are infinite
-            return EVERYTHING if a < 0 < b else Interval(low(1 / b), high(1 / a))
+            a, b = (self**-p).ends
+            inverse = -INFINITE if b == 0 else 1 / b, INFINITE if a == 0 else 1 / a
+            return EVERYTHING if a < 0 < b else Interval.around(*inverse)
         if p == 1:
             return self
         whole, odd = p.q == 1, p.p % 2 == 1
@@ -106,17 +94,10 @@ class Interval:
         return bool(self.low <= other.high and other.low <= self.high)
 
     def __and__(self, other: Interval) -> Interval:
-        """Return the numbers in two enclosures of the same numbers.
-
-        If there are none, one enclosure is wrong.
-        """
+        """Return the numbers in two enclosures of the same numbers; without any, one is wrong."""
         if not self.overlaps(other):
             raise AssertionError(f"{self} and {other} have no number in common")
         return Interval(max(self.low, other.low), min(self.high, other.high))
-
-    @property
-    def width(self) -> arb:
-        return self.high - self.low
 
     @property
     def middle(self) -> arb:
@@ -134,17 +115,13 @@ class Interval:
         return below(self.low), 0.0 - below(-self.high)
 
     @property
-    def roundest(self) -> float:
-        return self.round_numbers[0]
-
-    @property
     def round_numbers(self) -> list[float]:
         """The floats inside, the roundest first; if there are none, the one in the middle."""
         m = float(self.middle)
         return [p for digits in range(17) if arb(p := round(m, digits)) in self] or [m]
 
 
-EVERYTHING, NOUGHT = Interval(-INFINITE, INFINITE), Interval(ZERO, ZERO)
+EVERYTHING, NOUGHT = Interval(*_LINE), Interval(ZERO, ZERO)
 
 
 def below(x: arb) -> float:
@@ -155,8 +132,6 @@ def below(x: arb) -> float:
 
 class Box(tuple[Interval, ...]):
     """A side for each variable."""
-
-    __slots__ = ()
 
     @classmethod
     def at(cls, point: Iterable[arb | float]) -> Box:
@@ -179,152 +154,146 @@ class Box(tuple[Interval, ...]):
     @property
     def roundest(self) -> Box:
         """The point of the roundest numbers inside."""
-        return Box.at(x.roundest for x in self)
+        return Box.at(x.round_numbers[0] for x in self)
 
     @property
     def corners(self) -> list[Box]:
         """Return the point of all lower ends, and that of all upper ones."""
         return [Box.at(x.low for x in self), Box.at(x.high for x in self)]
 
-    @property
-    def floats(self) -> list[tuple[float, float]]:
-        return [x.floats for x in self]
-
 
 # -- Functions, by the names of sympy's classes in small letters
 
 
-KINDS = DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"  # the gravest first
-_HAVE_POLES = {"polygamma"}  # where they have no value
+KINDS = "domain", "pole", "jump", "kink"  # of what is the matter somewhere, the gravest first
+_HAVE_POLES = {"polygamma", "zeta"}  # where they have no value
 _BALLS = 100  # cost of one evaluation by a reference in balls, in evaluations of cells
 
 
-class Found(NamedTuple):
-    """The range of a function, if it is defined somewhere, and what is the matter somewhere."""
-
-    interval: Interval | None
-    kind: str | None = None
+# The range of a function, if it is defined somewhere, and what is the matter somewhere.
+Found = tuple[Interval | None, str | None]
 
 
-def _by_pieces(function: Real, x: Interval, *turns: tuple[arb, arb]) -> Found:
+def _by_pieces(function: Any, domain: Interval, x: Interval, *turns: tuple[arb, arb]) -> Found:
     """Return the range of a function that is monotone over its domain except where it turns.
 
     ``turns``: these places, with the values there. It has a pole where it is infinite at an end of
     its domain.
     """
-    inside = Interval(max(x.low, arb(function.low)), min(x.high, arb(function.high)))
-    if inside.low > inside.high:
-        return Found(None, DOMAIN)
-    ends = [function(end) for end in inside.ends]
-    at_pole = any(
-        p.is_finite() and not y.is_finite() for p, y in zip(inside.ends, ends, strict=True)
-    )
+    if not domain.overlaps(x):
+        return None, "domain"
+    inside = domain & x
+    ends = [*map(function, inside.ends)]
+    at_pole = any(p.is_finite() > y.is_finite() for p, y in zip(inside.ends, ends, strict=True))
     if at_pole and inside.is_point:
-        return Found(None, DOMAIN)
+        return None, "domain"
     ends += [y for place, y in turns if not (place < inside.low or place > inside.high)]
-    return Found(Interval.around(*ends), DOMAIN if inside != x else POLE if at_pole else None)
+    return Interval.around(*ends), "domain" if inside != x else "pole" if at_pole else None
 
 
 with precise():
-    _INVERSE_E = (-ONE).exp()
-    _X_LOG_X = Real("x_log_x", lambda x: x if x == 0 else x * x.log(), ZERO)
+    _INVERSE_E, _PI = (-ONE).exp(), arb.pi()
     # Where gamma is least beyond 0, and its value there: FLINT's ball of wide ones around this
     # point does not hold all values (3.6).
     _LEAST_GAMMA = (
         arb("1.46163214496836234126265954232572132846819620400644629515 +/- 1e-55"),
         arb("0.88560319441088870027881590058258873320795153366990344888 +/- 1e-55"),
     )
+_POSITIVE = Interval(ZERO, INFINITE)
 
 
 def _gamma(name: str, of: Callable[[arb], arb], x: Interval) -> Found:
     """Return gamma, or the logarithm of its size."""
     if x.high > 0 <= x.low:
-        place, least = _LEAST_GAMMA
-        return _by_pieces(REAL[name], x, (place, of(least)))
-    return Found(Interval.around(of(x.ball.gamma())), POLE if x.ball.contains_integer() else None)
+        function, (place, least) = REAL[name], _LEAST_GAMMA
+        turn = place, of(least)
+        return _by_pieces(lambda p: INFINITE if p == 0 else function(p), _POSITIVE, x, turn)
+    return Interval.around(of(x.ball.gamma())), "pole" if x.ball.contains_integer() else None
 
 
 def _wave(function: Callable[[arb], arb], crest: arb, x: Interval) -> Found:
     """Return a function of period 2*pi, between 1 at crest*pi and -1 at (crest + 1)*pi."""
-    whole, turns = Interval(-ONE, ONE), []
     if not x.is_finite:
-        return Found(whole)
-    for turn, value in ((crest, ONE), (crest + 1, -ONE)):
-        begin, end = ((a / arb.pi() - turn) / 2 for a in x.ends)
-        if not low(begin).ceil().mid() > high(end):  # a whole number may lie between them
-            turns.append(value)
-    return Found(whole & Interval.around(*map(function, x.ends), *turns))
+        return Interval(-ONE, ONE), None
+    turns = ((x.ball / _PI - crest) / 2, ONE), ((x.ball / _PI - crest - 1) / 2, -ONE)
+    extremes = [value for periods, value in turns if periods.contains_integer()]
+    return Interval.around(*map(function, x.ends), *extremes) & Interval(-ONE, ONE), None
 
 
 def _powers(x: Interval, y: Interval) -> Found:
     """Powers with an exponent that varies; below 0 no range of them is known."""
     whole = y.low.unique_fmpz() if y.is_point else None
     if whole is not None:
-        return Found(x ** fmpq(whole), POLE if y.low < 0 and 0 in x else None)
+        return x ** fmpq(whole), "pole" if y.low < 0 and 0 in x else None
     if x.low < 0:
         nowhere = x.high < 0 and y.is_finite and y.high.floor() < y.low
-        return Found(None if nowhere else EVERYTHING, DOMAIN)
+        return None if nowhere else EVERYTHING, "domain"
     # For bases from 0 on, powers are monotone along both axes, so that the ends are at the corners.
     corners = [power(a, b) for a in x.ends for b in y.ends]
     found = Interval.around(*corners, *([ONE] if x.low == 0 and 0 in y else []))
-    return Found(found, POLE if x.low == 0 and y.low < 0 else None)
+    return found, "pole" if x.low == 0 and y.low < 0 else None
 
 
 def _angle(y: Interval, x: Interval) -> Found:
-    """atan2, which jumps across the negative half of the x-axis."""
-    across = x.low <= 0 and 0 in y and (y.low < 0 or x.high >= 0)
+    """atan2, which has its ends at corners; it jumps at 0, and across the negative x-axis."""
+    across = x.low < 0 and y.low < 0 <= y.high
     if across or not x.is_finite or not y.is_finite:
-        return Found(Interval(-high(arb.pi()), high(arb.pi())), JUMP)
-    return Found(Interval.around(arb.atan2(y.ball, x.ball)))
+        return Interval.around(-_PI, _PI), "jump"
+    corners = [arb.atan2(b, a) for b in y.ends for a in x.ends]
+    return Interval.around(*corners), "jump" if 0 in x and 0 in y else None
 
 
 def _floor(x: Interval) -> Found:
     found = Interval(*(end.floor().mid() if end.is_finite() else end for end in x.ends))
-    return Found(found, None if found.is_point else JUMP)
+    return found, None if found.is_point else "jump"
 
 
 _NAMES = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
-MONOTONE = _NAMES.split()  # analytic between the ends of their domains
-ENTIRE = {name for name in MONOTONE if REAL[name].low == -REAL[name].high == -math.inf}
-ENTIRE |= {"sin", "cos", "cosh", "pi", "e", "euler"}
-_SHAPES: dict[str, Callable[..., Found]] = {
-    **{name: partial(_by_pieces, REAL[name]) for name in MONOTONE},
-    "cosh": lambda x: _by_pieces(REAL["cosh"], x, (ZERO, ONE)),
-    "x_log_x": lambda x: _by_pieces(_X_LOG_X, x, (_INVERSE_E, -_INVERSE_E)),
-    "sign": lambda x: Found(Interval(x.low.sgn(), x.high.sgn())),
+_DOMAINS = {x: Interval(arb(REAL[x].low), arb(REAL[x].high)) for x in _NAMES.split()}
+# Functions that are analytic between the ends of their domains, and whether they have no ends.
+ANALYTIC = {name: domain == EVERYTHING for name, domain in _DOMAINS.items()}
+ANALYTIC |= dict.fromkeys(("sin", "cos", "cosh", "pi", "e", "euler"), True)
+_SHAPES: dict[str, Callable[..., Found | None]] = {
+    **{name: partial(_by_pieces, REAL[name], domain) for name, domain in _DOMAINS.items()},
+    "cosh": lambda x: _by_pieces(REAL["cosh"], EVERYTHING, x, (ZERO, ONE)),
+    "x_log_x": lambda x: _by_pieces(lambda p: p if p == 0 else p * p.log(), _POSITIVE, x, (_INVERSE_E, -_INVERSE_E)),
+    "sign": lambda x: (Interval(x.low.sgn(), x.high.sgn()), None),
     "gamma": partial(_gamma, "gamma", arb.__pos__),
     "loggamma": partial(_gamma, "loggamma", lambda y: abs(y).log()),
     "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
     "pow": _powers, "atan2": _angle, "floor": _floor,
-    "nan": lambda: Found(None, DOMAIN), "inf": lambda: Found(None, POLE), "-inf": lambda: Found(None, POLE),
-    "pi": lambda: Found(Interval.around(arb.pi())), "e": lambda: Found(Interval.around(arb.const_e())),
-    "euler": lambda: Found(Interval.around(arb.const_euler())),
+    "nan": lambda: (None, "domain"), "inf": lambda: (None, "pole"), "-inf": lambda: (None, "pole"),
+    "pi": lambda: (Interval.around(arb.pi()), None), "e": lambda: (Interval.around(arb.const_e()), None),
+    "euler": lambda: (Interval.around(arb.const_euler()), None),
+    "spence": partial(_by_pieces, lambda p: _PI**2 / 6 if p == 0 else (1 - p).polylog(2), _POSITIVE),
+    "expint": lambda n, x: _by_pieces(lambda p: INFINITE if p == 0 and n.low <= 1 else p.expint(n.ball), _POSITIVE, x),
+    "besselk": lambda v, x: _by_pieces(lambda p: INFINITE if p == 0 else p.bessel_k(v.ball), _POSITIVE, x),
+    "gammainc": lambda a, x, order: None if order != NOUGHT or a.low <= 0 else _by_pieces(
+        lambda p: p.gamma_lower(a.ball, 1), _POSITIVE, x),
 }  # fmt: skip
 
 
 def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
-    """Return the range of a function, and the work that it took, in cells.
+    """Return the range of a function by its shape, or else its reference in balls, and the work.
 
-    The range follows from its shape, or else from its reference in balls. Raises Unsupported where
-    that proves nothing.
+    Raises Unsupported where the reference proves nothing.
     """
-    if name in _SHAPES and not hasattr(function, "by_mpmath"):  # that of a record has its own name
-        return _SHAPES[name](*given), 0
-    from gradcli.reference.ball import Ball
+    if name in _SHAPES and (found := _SHAPES[name](*given)):
+        return found, 0
     from gradcli.reference.balls import Balls
     from gradcli.reference.contexts import Undecidable
     from gradcli.reference.symbolic.translate import program_of
 
-    unknown = Found(EVERYTHING, POLE if name in _HAVE_POLES else DOMAIN), _BALLS
+    unknown: Found = EVERYTHING, "pole" if name in _HAVE_POLES else "domain"
     if not all(x.is_finite for x in given):
-        return unknown
+        return unknown, _BALLS
     m, value = Balls(), None
     try:
         value = program_of(function, len(given)).run(m, tuple(Ball(x.ball) for x in given))[0]
     except (Undecidable, ArithmeticError, ValueError):
-        return unknown
+        return unknown, _BALLS
     except (TypeError, AttributeError, NotImplementedError):
         pass
     if m.uncertified or not isinstance(value, Ball):
         raise Unsupported(f"{name} has no rigorous bounds")
-    return (Found(Interval.around(value.ball)), _BALLS) if value.ball.is_finite() else unknown
+    return (Interval.around(value.ball), None) if value.ball.is_finite() else unknown, _BALLS

@@ -25,7 +25,6 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
-    Branch,
     Call,
     Cell,
     Choice,
@@ -57,10 +56,7 @@ class Parting(Unsupported):
 
 
 class Cells(Algebra):
-    """Context that a record's reference receives where scalars are cells over a box.
-
-    It counts the work: cells that were evaluated.
-    """
+    """Context of references whose scalars are cells over a box; it counts the cells evaluated."""
 
     overflows = False
 
@@ -70,8 +66,8 @@ class Cells(Algebra):
         self.all: list[Cell] = []
         self.zero, self.one = self.number(fmpq(0)), self.number(fmpq(1))
         self.work, self.whole = 0, Evaluation(self, box)
-        point = ((x.low + x.width * arb(_SHARE) / (k + 1)).mid() for k, x in enumerate(box))
-        self.somewhere = Evaluation(self, Box.at(point))
+        point = (x.low + (x.high - x.low) * arb(_SHARE) / (k + 1) for k, x in enumerate(box))
+        self.somewhere = Evaluation(self, Box.at(p.mid() for p in point))
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
         self._signs: dict[Cell, Signs] = {}  # signs that are decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
@@ -79,9 +75,9 @@ class Cells(Algebra):
 
     def of(self, x: Any) -> Cell:
         """Convert a number exactly to a cell; return a cell unchanged."""
-        if isinstance(x, Cell):
-            return x
         value = x.item() if hasattr(x, "item") else x
+        if isinstance(value, Cell):
+            return value
         exact = value if hasattr(value, "as_integer_ratio") else float(value)
         if isinstance(exact, float) and not math.isfinite(exact):
             return self.call(str(exact), None)
@@ -98,13 +94,10 @@ class Cells(Algebra):
     def call(self, name: str, function: Any, *args: Cell) -> Cell:
         return self._once(Call, name, function, *args)
 
-    def name_cell(self, x: Cell) -> Cell:
-        return x if x.known is not None or isinstance(x, Leaf) else Named(self, (x,))
-
-    def choice(self, off: Cell, *sides: Branch) -> Cell:
+    def choice(self, off: Cell, *sides: tuple[Signs, Cell]) -> Cell:
         """Return a choice between two results, or the result itself if it is the only one."""
-        alike = all(side.result is sides[0].result for side in sides)
-        return sides[0].result if alike else self._once(Choice, off, *sides)
+        (_, x), (_, y) = sides
+        return x if x is y else self._once(Choice, off, *sides)
 
     def sum(self, parts: Iterable[tuple[fmpq | int, Cell]]) -> Cell:
         """Add multiples of cells; sums among them are opened, and like terms gathered."""
@@ -119,10 +112,7 @@ class Cells(Algebra):
         return self._once(Sum, constant, *left)
 
     def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
-        """Return a number and a cell whose product is ``cell``.
-
-        The cell is the same for all multiples of it.
-        """
+        """Return a number and a cell whose product is ``cell``: the same for all multiples of it."""
         leading = next((q for q, _ in cell.terms if q != 0), fmpq(1))
         return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
 
@@ -163,17 +153,11 @@ class Cells(Algebra):
         return self.call("floor", None, x) if x.known is None else self.of(int(x.known.floor()))
 
     def replace(self, root: Cell, known: Mapping[Cell, Cell], beside: bool = False) -> Cell:
-        """Return a cell made anew, with other cells in the places of some.
-
-        ``beside`` leaves out the sides of choices that fill no space, which have no part in a
-        derivative.
-        """
+        """Return a cell with others in place of some; ``beside``: without sides that fill no space."""
         found = dict(known)
-        for cell in root.order:
-            if cell in found:
-                continue
+        for cell in [c for c in root.order if c not in found]:
             if beside and isinstance(cell, Choice) and len(cell.thick) < 2:
-                found[cell] = found[(cell.thick or cell.sides)[0].result]
+                found[cell] = found[(*cell.thick, cell.sides[0][1])[0]]
             elif (beside and isinstance(cell, Named)) or all(found[a] is a for a in cell.args):
                 found[cell] = cell
             else:
@@ -199,12 +183,11 @@ class Cells(Algebra):
         """1 where the sign of x - y is one of some, and else 0."""
         a, b = (self._infinite.get(c, 0) for c in (x, y))
         off = self.number(fmpq(a - b)) if a or b else x - y
-        return self.branching(lambda: self._holds(off, signs))
+        return self.branching(lambda: self.holds(off, signs))
 
     def branching(self, run: Callable[[], Any]) -> Cell:
         """Return what a reference gives, with a choice wherever it branches."""
-        found = self.branch(run)
-        return self.of(found[()] if isinstance(found, np.ndarray) else found)
+        return self.of(self.branch(run))
 
     def branch(self, run: Callable[[], Any]) -> Any:
         """Return what something gives, an array or several, with choices where it branches."""
@@ -236,41 +219,33 @@ class Cells(Algebra):
             raise Unsupported("a result whose shape depends on the variables")
 
         def choose(*entries: Any) -> Cell:
-            return self.choice(off, *map(Branch, signs, map(self.of, entries)))
+            return self.choice(off, *zip(signs, map(self.of, entries), strict=True))
 
         return np.asarray(cast(Any, np.frompyfunc)(choose, 2, 1)(x, y), dtype=object)
 
-    def decide(self, truth: Any) -> bool:
-        """One branch of a truth, and later the other. A number is true where it is not 0."""
-        return not self._holds(self._on_path(truth), EQUAL)
-
-    def _holds(self, off: Cell, signs: Signs) -> bool:
-        """Return whether the sign of a cell is one of some.
-
-        If the sign varies, the first branch assumes that it is, and a later one that it is not.
-        """
+    def holds(self, off: Cell, signs: Signs) -> bool:
+        """Return whether the sign of a cell is one of some; if it varies, it is in one branch."""
         scale, off = self.monic(off)  # all multiples of a cell share one condition
         if all(q == 0 for q, _ in off.terms):
             return (off.constant > 0) - (off.constant < 0) in signs
         signs = signs if scale > 0 else frozenset(-s for s in signs)
         # On a face any sign is possible, which says nothing about derivatives.
         on_face = any(self.whole.box[k].is_point for k in off.leaves)
-        possible = self._signs.get(off, ANY)
-        if not on_face:
-            fits = (s for s in possible if self.whole.narrow(off, frozenset((s,))))
-            possible = frozenset(fits)
+        fits = (s for s in self._signs.get(off, ANY) if on_face or self.whole.narrow(off, {s}))
+        possible = frozenset(fits)
         sides = possible & signs, possible - signs
         if not all(sides):
             return bool(sides[0])
         # A cell with branches may be 0 on a whole region, where it is then known.
         if EQUAL in sides and (piece := self.take_choices(off)) is not off:
-            return self._holds(piece, signs)
+            return self.holds(piece, signs)
         raise Parting(off, *sides)
 
-    def _on_path(self, x: Cell) -> Cell:
+    def on_path(self, x: Cell) -> Cell:
         """Return the result of a choice on one of its sides, and later on the other."""
         while isinstance(x, Choice):
-            x = x.sides[not self._holds(x.off, x.sides[0].signs)].result
+            (signs, yes), (_, no) = x.sides
+            x = yes if self.holds(x.off, signs) else no
         return x
 
     def take_choices(self, root: Cell) -> Cell:
@@ -278,9 +253,9 @@ class Cells(Algebra):
         while choices := [c for c in root.order if isinstance(c, Choice)]:
             if len({c.off for c in choices}) > _MOST_CHOICES:
                 break
-            root = self.replace(root, {choices[-1]: self._on_path(choices[-1])})
+            root = self.replace(root, {choices[-1]: self.on_path(choices[-1])})
         for off in [off for off, signs in self._signs.items() if signs == EQUAL]:
-            if all(isinstance(c, Leaf) for _, c in off.terms):  # a variable known in this branch
+            if off.is_linear:  # a variable known in this branch
                 leaf = off.terms[0][1]
                 root = self.replace(root, {leaf: leaf - off})
         return root
@@ -323,41 +298,38 @@ class Cells(Algebra):
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
         """Apply an operation to arrays of cells, in all its branches."""
-        if op.elementwise:
-            return self.elementwise(op, static, arrays)
         return self.branch(lambda: super(Cells, self).apply(op, static, arrays))
 
 
 class Region(ReferenceTape):
     """A box, and what is read of the program over it, with the nodes that cells were made for."""
 
+    @precise()
     def __init__(
         self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
     ) -> None:
         self.places = {leaf: place for place, leaf in enumerate(variables)}
-        with precise():
-            self.box = Box(Interval(arb(low), arb(high)) for low, high in variables.values())
-            self.cells = Cells(self.box)
-            self.table = {x: Algebra.map(self.cells.leaf, k) for x, k in self.places.items()}
+        self.box = Box(Interval(arb(low), arb(high)) for low, high in variables.values())
+        self.cells = Cells(self.box)
+        self.table = {x: Algebra.map(self.cells.leaf, k) for x, k in self.places.items()}
         self.m = self.scalars = cast(Any, self.cells)
         self.values, self.precision, self.zeros = values, precision, NO_ZEROS
         self.origins: dict[Cell, Expr] = {}
 
+    @precise()
     def read(self, *roots: Expr) -> list[Array]:
         """Arrays of cells. Raises Unsupported."""
-        with precise():
-            return [Algebra.map(self.cells.of, self.run(root)) for root in roots]
+        return [Algebra.map(self.cells.of, self.run(root)) for root in roots]
 
+    @precise()
     def number(self, root: Expr) -> Cell:
         """Return a result, or the sum of its entries, as a cell, or raise Unsupported."""
-        (found,) = self.read(root)
-        with precise():
-            return self.cells.fsum(np.ravel(found))
+        return self.cells.fsum(np.ravel(self.run(root)))
 
+    @precise()
     def slope(self, cell: Cell, place: int) -> Cell:
         """Return the derivative of a cell by a variable."""
-        with precise():
-            return self.cells.slope(cell, self.cells.leaf(place))
+        return self.cells.slope(cell, self.cells.leaf(place))
 
     def leaf(self, node: Expr) -> Array:
         return exact_array(self.cells, self.values[node], node.kind)
@@ -369,7 +341,13 @@ class Region(ReferenceTape):
         return found
 
     def alias(self, node: Expr, x: Array) -> Array:
-        return Algebra.map(lambda v: self.cells.name_cell(self.cells.of(v)), x)
+        """Give values an identity of their own, which numbers and variables have already."""
+
+        def named(v: Any) -> Cell:
+            v = self.cells.of(v)
+            return v if isinstance(v, Leaf) or v.known is not None else Named(self.cells, (v,))
+
+        return Algebra.map(named, x)
 
     def detach(self, node: Expr, x: Array) -> Array:
         if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):

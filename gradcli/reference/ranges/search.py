@@ -4,19 +4,18 @@ The box whose bound is furthest out is halved until the bound is tight. One look
 cell by its natural extension, by monotonicity, and by the mean value theorem; the excess is over
 what was computed at points.
 
-Relations over a box are proved, box by box where there is room to spare, refuted by a point, or
-left open in a small box. Equalities are proved by algebra, in the field of the functions of a cell,
-where what is zero is zero wherever it has a value.
+Relations over a box are proved where there is room to spare, refuted by a point, or left open in a
+small box; equalities by algebra, where what is zero is zero wherever it has a value.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite, prod
+from math import prod
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -58,10 +57,9 @@ def value_at(cell: Cell, point: Box) -> Interval | None:
 
 
 class Side(NamedTuple):
-    """One end of a range: a float that no value exceeds.
+    """One end of a range: a float that no value exceeds, and whether it is as close as was asked for.
 
-    It also says whether it is as close to the true end as was asked for, where it is attained (to
-    many digits, if that was found), and where the furthest value may be.
+    ``point`` is where it is attained, if that was found; ``box``, where the furthest value may be.
     """
 
     end: float
@@ -75,21 +73,17 @@ class Search:
 
     def __init__(self, cell: Cell, box: Box) -> None:
         self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
+        self.moving = [k for k in sorted(cell.leaves) if not box[k].is_point]
         self.slopes: dict[int, Cell] = {}
         with suppress(Unsupported):
-            leaves = sorted(cell.leaves)
-            self.slopes = {k: self.cells.slope(cell, self.cells.leaf(k)) for k in leaves}
-        self.moving = [k for k in sorted(cell.leaves) if not box[k].is_point]
+            self.slopes = {k: self.cells.slope(cell, self.cells.leaf(k)) for k in self.moving}
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self.look(box)
         for corner in box.corners:
             self._attain(corner)
 
     def worst(self, sign: int, whole: bool = False) -> Iterator[tuple[arb, Node]]:
-        """Yield the bound in one direction with its box, again and again as boxes are halved.
-
-        ``whole``: points without a value leave a box without a bound.
-        """
+        """Yield the bound in one direction, and its box, as boxes are halved: none of gaps if whole."""
         heap: list[tuple[arb, int, Node]] = []
         new, serial = [self.root], 0
         while True:
@@ -112,8 +106,7 @@ class Search:
 
     def is_spent(self, work: int, node: Node, halvings: int = _HALVINGS) -> bool:
         """Tell whether no box is to be halved any more."""
-        is_finest = node.depth >= halvings * len(self.moving)
-        return is_finest or self.cells.work - self.begun > work
+        return node.depth >= halvings * len(self.moving) or self.cells.work - self.begun > work
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side | None:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
@@ -121,15 +114,14 @@ class Search:
         stuck, before = 0, None
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
-            tight = self._is_tight(bound, sign, width / 2, 1e-12)
-            polishing += tight
+            polishing += self._is_tight(bound, sign, width / 2)
             done = polishing > most or self._is_tight(bound, sign, _POLISHED, 1e-3)
             halvings = _HALVINGS if bound.is_finite() else _HOPELESS
             if done or stuck > _PATIENCE or self.is_spent(work, node, halvings):
                 point = self._attained(bound, sign, node.box)  # a value may show that it is tight
-                tight = self._is_tight(bound, sign, width / 2, 1e-12)
+                tight = self._is_tight(bound, sign, width / 2)
                 end = Interval(bound, bound).floats[sign > 0]
-                return Side(end, tight, point, node.box.floats)
+                return Side(end, tight, point, [x.floats for x in node.box])
         return None
 
     def _attained(self, bound: arb, sign: int, box: Box) -> list[float] | None:
@@ -141,7 +133,7 @@ class Search:
         found = bool(sign * bound - value <= max(abs(value), arb(_SMALL)) * arb(_ATTAINED))
         return [float(x.low) + 0.0 for x in point] if found else None
 
-    def _is_tight(self, bound: arb, sign: int, width: float, least: float) -> bool:
+    def _is_tight(self, bound: arb, sign: int, width: float, least: float = 1e-12) -> bool:
         """Tell whether the excess of a bound is a small share of the range, or of the values."""
         if not self.best or not bound.is_finite():
             return False
@@ -162,14 +154,14 @@ class Search:
         """Return a box with the range over it, as tight as one look gives it, within its parent's."""
         depth, outer = (parent.depth + 1, parent.interval) if parent else (0, None)
         here = Evaluation(self.cells, box)
-        value = here.value(self.cell)
-        x, kinds, middle = value.interval, value.kinds, box.middle
+        x, _ = value = here.value(self.cell)
+        kinds, middle = value.kinds, box.middle
         if x is None:
             return Node(depth, box, None, kinds)
         inside = self._attain(middle)
         if self.slopes and not kinds & BROKEN:
-            moving = [k for k in self.slopes if not box[k].is_point]
-            slopes = {k: here.value(self.slopes[k]).interval or EVERYTHING for k in moving}
+            moving = {k: slope for k, slope in self.slopes.items() if not box[k].is_point}
+            slopes = {k: here.value(slope).interval or EVERYTHING for k, slope in moving.items()}
             x &= self._monotone(box, slopes)
             if inside is not None:
                 x &= sum((slope * (box[k] - middle[k]) for k, slope in slopes.items()), inside)
@@ -187,15 +179,11 @@ class Search:
         if faces[0] is box:
             return EVERYTHING
         # The slopes on a face may have a definite sign where those on the box have none.
-        least, most = (
-            (not node.kinds & BROKEN and node.interval) or EVERYTHING
-            for node in map(self.look, faces)
-        )
-        return Interval(least.low, most.high)
+        found = [(not x.kinds & BROKEN and x.interval) or EVERYTHING for x in map(self.look, faces)]
+        return Interval(found[0].low, found[1].high)
 
 
-# -- A function of the program: its range, those of its gradient, and where something is the matter
-# with it: boxes around its poles, kinks and jumps, and those where it is not defined.
+# -- A function of the program, and boxes around its poles, kinks, jumps and gaps
 
 
 _POINT = 2.0**-144  # relative to them: a round number this close is taken for the place
@@ -222,33 +210,21 @@ class Ranges:
     grad: list[Range | None]
     places: list[Place]
 
-    @property
-    def norms(self) -> dict[str, float | None]:
-        """Bounds of the norms of the gradient, by those of its entries together."""
-        with precise():
-            sizes = [max(abs(arb(side.end)) for side in part) for part in self.grad if part]
-            root = sum((size**2 for size in sizes), arb(0)).sqrt()
-            norms = {"1": sum(sizes, arb(0)), "2": root, "inf": max(sizes, default=arb(0))}
-            ends = {name: Interval.around(x).floats[1] for name, x in norms.items()}
-        return {name: end if isfinite(end) else None for name, end in ends.items()}
-
 
 class Function(Region):
     """A function of the program over a box."""
 
-    def __init__(
-        self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str
-    ) -> None:
-        super().__init__(variables, values, precision)
+    def __init__(self, root: Expr, *program: Any) -> None:
+        super().__init__(*program)
         self.root, self.cell = root, self.number(root)
 
+    @precise()
     def ranges(self, width: float) -> Ranges:
         """All that is asked for. Raises Unsupported where derivatives are not known."""
-        with precise():
-            found = Ranges(self._range(self.cell, width), [], self.find_places())
-            for k in range(len(self.box)) if found.value else ():
-                parts = (1, self.slope(self.cell, k)), (0, self.cell)  # where it has a value
-                found.grad.append(self._range(self.cells.sum(parts), width))
+        found = Ranges(self._range(self.cell, width), [], self.find_places())
+        for k in range(len(self.box)) if found.value else ():
+            parts = (1, self.slope(self.cell, k)), (0, self.cell)  # where it has a value
+            found.grad.append(self._range(self.cells.sum(parts), width))
         return found
 
     def _range(self, cell: Cell, width: float) -> Range | None:
@@ -256,34 +232,34 @@ class Function(Region):
         low, high = search.side(-1, width, _WORK // 2), search.side(1, width)
         return (low, high) if low and high else None
 
+    @precise()
     def find_places(self) -> list[Place]:
         """Return what is the matter with the function, and where, as finely as is cheap."""
         groups: dict[Any, set[Cell]] = {}
-        with precise():
-            events = Evaluation(self.cells, self.box).value(self.cell).events
-            for cell in sorted({event.cell for event in events}, key=attrgetter("serial")):
-                groups.setdefault((cell.leaves, self.origins.get(cell)), set()).add(cell)
-            work = min(_MOST_WORK, _ALL_WORK // max(1, len(groups)))
-            found = [place for group in groups.values() for place in self._places_of(group, work)]
+        events = Evaluation(self.cells, self.box).value(self.cell).events
+        for cell in sorted({cell for _, cell in events}, key=attrgetter("serial")):
+            groups.setdefault((cell.leaves, self.origins.get(cell)), set()).add(cell)
+        work = min(_MOST_WORK, _ALL_WORK // max(1, len(groups)))
+        found = [place for group in groups.values() for place in self._places_of(group, work)]
         return sorted(
-            found, key=lambda p: (KINDS.index(p.kind), [float(x.low.mid()) for x in p.where])
+            found,
+            key=lambda p: (KINDS.index(p.kind), [float(x.low.mid()) for x in p.where]),
         )
 
     def _places_of(self, cells: set[Cell], work: int) -> Iterator[Place]:
         """Yield places of cells of some variables: boxes are halved across these only."""
         found: dict[str, list[Box]] = {}
-        begun, first = self.cells.work, min(cells, key=attrgetter("serial"))
-        active = [self.box]
+        begun, first, active = self.cells.work, min(cells, key=attrgetter("serial")), [self.box]
         moving = [k for k in sorted(first.leaves) if not self.box[k].is_point]
-        for depth in range(_HALVINGS * len(moving) + 1):
+        finest = _HALVINGS * len(moving)
+        for depth in range(finest + 1):
             is_spent = len(active) > _MOST_BOXES or self.cells.work - begun > work
-            is_last = is_spent or depth == _HALVINGS * len(moving)
             halves: list[Box] = []
             for part in active:
                 kinds, nowhere = self._kinds(cells, part)
-                if nowhere or is_last:
-                    for key in kinds:
-                        found.setdefault(key, []).append(part)
+                if nowhere or is_spent or depth == finest:
+                    for kind in kinds:
+                        found.setdefault(kind, []).append(part)
                 elif kinds:
                     halves += part.halves(moving[depth % len(moving)])
             active = halves
@@ -297,25 +273,23 @@ class Function(Region):
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[str], bool]:
         """Return the events in some cells that matter in a box, and whether it leaves the domain."""
         value, events = Evaluation(self.cells, box).value(self.cell)
-        kinds = {e.kind for e in events if e.cell in cells}
+        kinds = {kind for kind, cell in events if cell in cells}
         return kinds if value is not None else kinds & GAPS, value is None
 
     def _sharp_side(self, box: Box, k: int, cells: set[Cell]) -> Interval:
         """Return a side that ends at the roundest numbers beyond which nothing is the matter."""
         a, b = box[k].ends
-        room, near = (self.box[k].width * share for share in (2.0 ** (2 - _HALVINGS), _POINT))
+        width = self.box[k].high - self.box[k].low
+        room, near = width * 2.0 ** (2 - _HALVINGS), width * _POINT
 
         def is_clear(first: arb, last: arb) -> bool:
             part = box.with_side(k, Interval.around(first, last))
             return bool(first > last) or not self._kinds(cells, part)[0]
 
-        def roundest(first: arb, last: arb, fits: Callable[[arb], bool], end: arb) -> arb:
-            return next(filter(fits, map(arb, Interval(first, last).round_numbers)), end)
-
-        return Interval(
-            roundest(a, min(b, a + room).mid(), lambda p: is_clear(a, p - near), a),
-            roundest(max(a, b - room).mid(), b, lambda p: is_clear(p + near, b), b),
-        )
+        lows = map(arb, Interval(a, min(b, a + room).mid()).round_numbers)
+        highs = map(arb, Interval(max(a, b - room).mid(), b).round_numbers)
+        low = next((p for p in lows if is_clear(a, p - near)), a)
+        return Interval(low, next((p for p in highs if is_clear(p + near, b)), b))
 
 
 def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
@@ -334,49 +308,44 @@ def _join_boxes(boxes: Sequence[Box]) -> list[Box]:
 
 _WORK_OF_PROOF = 100_000  # most cells that are evaluated for one relation
 
-Point = list[float]
-
 
 @dataclass(eq=False)
 class Outcome:
     """Outcome of a relation: None where it is open."""
 
     holds: bool | None
-    point: Point | None = None
+    point: list[float] | None = None
     box: list[Ends] | None = None
     reason: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """A relation over a region.
-
-    Points that are confirmed refute it; those on kinks may be left out.
-    """
+    """A relation over a region; confirmed points refute it, and those on kinks may be left out."""
 
     region: Region
-    confirmed: Callable[[Point], bool]
+    confirmed: Callable[[list[float]], bool]
     kinks: bool = False
 
+    @precise()
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
         """Return what becomes of a relation between two numbers, with a tolerance."""
-        with precise():
-            off = self.region.cells.of(left) - self.region.cells.of(right)
-            if symbol == "==" and not within:
-                defined = self.region.cells.sum([(0, off), (-1, abs(self._reduce(off)))])
-                return self._positive(defined, defined=True)
-            size = abs(off) if symbol in ("==", "!=") else off
-            if symbol == "!=":
-                return self._positive(size - within, strictly=True)
-            room = within - size if symbol in ("<", "<=", "==") else size + within
-            return self._positive(room, strictly=len(symbol) == 1)
+        cells = self.region.cells
+        off = cells.of(left) - cells.of(right)
+        if symbol == "==" and not within:
+            defined = cells.sum([(0, off), (-1, abs(self._reduce(off)))])
+            return self._positive(defined, defined=True)
+        size = abs(off) if symbol in ("==", "!=") else off
+        if symbol == "!=":
+            return self._positive(size - within, strictly=True)
+        room = within - size if symbol in ("<", "<=", "==") else size + within
+        return self._positive(room, strictly=len(symbol) == 1)
 
     def _positive(self, cell: Cell, strictly: bool = False, defined: bool = False) -> Outcome:
-        """Prove that a cell is positive, or not negative, box by box.
+        """Prove that a cell is positive, or not negative, in boxes, where it may be least first.
 
-        The box in which it may be least comes first. Points at which it is not positive refute it:
-        the middles of boxes, the corners of the whole box, and a round number of the last one.
-        ``defined``: a point without a value leaves it open, and refutes nothing.
+        Points at which it is not positive refute it: the middles of boxes, the corners of the whole
+        one, and a round number of the last. ``defined``: points without a value refute nothing.
         """
         search, points = Search(cell, self.region.box), self.region.box.corners
         for bottom, node in search.worst(-1, whole=True):
@@ -393,25 +362,22 @@ class Proof:
             if spent:
                 is_gap = defined and node.kinds & GAPS
                 reason = "it has no value there" if is_gap else None
-                return Outcome(None, None, node.box.floats, reason)
+                return Outcome(None, None, [x.floats for x in node.box], reason)
             points = []
         return Outcome(True)
 
     def _reduce(self, cell: Cell) -> Cell:
         """Return a cell with the same zeros where it is defined: 0 in branches that algebra proves."""
+        cells = self.region.cells
 
         def in_a_branch() -> Cell:
-            piece = self.region.cells.take_choices(cell)
-            return self.region.cells.zero if vanishes(piece) else piece
+            piece = cells.take_choices(cell)
+            is_zero = decide_in_field(lambda functions: _element(functions, piece).is_zero)
+            return cells.zero if is_zero else piece
 
         with suppress(Unsupported):
-            cell = self.region.cells.branching(in_a_branch)
-        return self.region.cells.replace(cell, {}, beside=True) if self.kinks else cell
-
-
-def vanishes(cell: Cell) -> bool:
-    """Tell whether a cell is zero wherever it is defined, as algebra tells."""
-    return bool(decide_in_field(lambda functions: _element(functions, cell).is_zero))
+            cell = cells.branching(in_a_branch)
+        return cells.replace(cell, {}, beside=True) if self.kinks else cell
 
 
 def _element(functions: Functions, root: Cell) -> Element:

@@ -229,7 +229,7 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
     """
     decided: list[np.dtype[Any] | None] = [None, None, None]
     for operand in operands:
-        if isinstance(operand, np.ndarray):
+        if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
             level, found = (0 if operand.ndim else 1), operand.dtype
         elif isinstance(operand, bool):
             level, found = 2, np.dtype(np.bool_)

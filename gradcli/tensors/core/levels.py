@@ -30,7 +30,8 @@ class BatchLevel:
     """
 
     def __init__(self, size: int) -> None:
-        self.size, self.depth = size, len(state.batch_levels)
+        self.size = size
+        self.depth = len(state.batch_levels)
 
 
 Levels = tuple[BatchLevel, ...]

@@ -166,12 +166,10 @@ class View:
     __slots__ = ("base", "origin", "place", "version")
 
     def __init__(self, base: Any, origin: Origin | None, place: int = 0) -> None:
-        self.base, self.origin, self.place, self.version = (
-            base,
-            origin,
-            place,
-            base._version_counter[0],
-        )
+        self.base = base
+        self.origin = origin
+        self.place = place
+        self.version = base._version_counter[0]
 
     @classmethod
     def of(cls, source: Any) -> View:

@@ -116,9 +116,7 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     They are refused for their dtype, for different dtypes, or for their rank.
     """
     name = bare(name)
-    arrays = [
-        array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)
-    ]
+    arrays = [a.array for a in arguments if isinstance(a, Tensor)]
     if len(arrays) > 1 and hasattr(arguments[1], "array"):
         first, second = arrays[0].dtype, arrays[1].dtype
         if name in _MASKS and second.kind != "b":
@@ -132,8 +130,9 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
                 f"Using a target size ({arguments[1].shape}) that is different to the input size "
                 f"({arguments[0].shape}): they are broadcast, which is likely to be a mistake"
             )
-    if name in _FROM_0 and arrays[1:] and (arrays[1] < 0).any():
-        raise PlaceError(f"{name}: indices are counted from 0, not {arrays[1].min()}")
+    index = arrays[1] if name in _FROM_0 and arrays[1:] else None
+    if isinstance(index, np.ndarray) and (index < 0).any():
+        raise PlaceError(f"{name}: indices are counted from 0, not {index.min()}")
     if arrays and not any(array.dtype.kind in FLOATS for array in arrays):
         common = result_type(arrays)
         if (name in _FLOATS_ONLY and _ALSO.get(name) != common.name) or (

@@ -268,15 +268,12 @@ def apply_function(cls: type[Function], arguments: tuple[Any, ...], separate: bo
     sources = [
         t.source() if t is not None and recording else None for t in tensors
     ]  # before anything is written to
-    state.recording = False
-    try:
+    with Mode(recording=False):
         if separate:
             result = cls.forward(*arguments)
             cls.setup_context(ctx, arguments, result)
         else:
             result = cls.forward(ctx, *arguments)
-    finally:
-        state.recording = recording
     single = not isinstance(result, tuple)
     parts = (result,) if single else result
     made = tuple(
@@ -337,10 +334,8 @@ def _check_written(ctx: Context, results: int) -> None:
 def _put(part: Tensor, node: Node, ctx: Context) -> None:
     """Give a result its place in the graph; of a view that was written to, through its base."""
     if part._view is None:
-        part.node, part._requires_grad = (
-            node,
-            True,
-        )  # replaces a node that forward may have made
+        part.node = node  # replaces one that forward may have made
+        part._requires_grad = True
     elif _is_among(part, ctx._dirty):
         refuse_writing(part)
         rebase(part, node)

@@ -23,7 +23,6 @@ from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes, modes
 from gradcli.tensors.core.dtypes import as_numpy, of_numpy
 from gradcli.tensors.core.in_place import as_tensor, clone_of
-from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, check_annotations
@@ -197,7 +196,7 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
             )
         num_classes = int(x.array.max()) + 1
     hot: Tensor = function("one_hot", "torch.nn.functional")(x, num_classes)
-    return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
+    return hot.to(dtypes.int64)
 
 
 def _normalization(name: str, flag: str, batch: tuple[int, ...]) -> Callable[..., Tensor]:

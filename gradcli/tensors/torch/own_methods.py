@@ -145,9 +145,7 @@ def _matrix_rank(
 ) -> Tensor:
     """Return how many singular values are above atol, or above rtol times the largest."""
     return as_tensor(
-        np.asarray(
-            np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)
-        )
+        np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)
     )
 
 
@@ -180,14 +178,17 @@ class _Limits:
             raise TypeError(
                 f"torch.{type(self).__name__}() is not of {found}: use torch.{self.other}"
             )
-        self.dtype, self.bits = found.name, found.itemsize * 8
+        self.dtype = found.name
+        self.bits = found.itemsize * 8
         limits: Any = (
             dtypes.limits(found.numpy) if found.is_floating_point else np.iinfo(found.numpy)
         )
         number: Any = float if found.is_floating_point else int
-        self.max, self.min = number(limits.max), number(limits.min)
+        self.max = number(limits.max)
+        self.min = number(limits.min)
         if found.is_floating_point:
-            self.eps, self.resolution = float(limits.eps), 10.0**-limits.precision
+            self.eps = float(limits.eps)
+            self.resolution = 10.0**-limits.precision
             self.tiny = self.smallest_normal = float(limits.tiny)
 
     def __repr__(self) -> str:

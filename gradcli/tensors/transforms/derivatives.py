@@ -230,12 +230,12 @@ def _products(
     ys: list[Any], xs: list[Tensor], vs: list[Any] | None, keep: bool, retain: bool | None = None
 ) -> list[Tensor]:
     """Vector-Jacobian products, zeros where nothing depends on an input."""
-    pairs = [(y, None if vs is None else vs[i]) for i, y in enumerate(ys) if y.requires_grad]
+    moving = [i for i, y in enumerate(ys) if y.requires_grad]
     found: Any = (None,) * len(xs)
-    if pairs:
-        seeds = None if vs is None else [v for _, v in pairs]
+    if moving:
+        seeds = None if vs is None else [vs[i] for i in moving]
         found = tape_gradient(
-            [y for y, _ in pairs], xs, seeds, retain, create_graph=keep, allow_unused=True
+            [ys[i] for i in moving], xs, seeds, retain, create_graph=keep, allow_unused=True
         )
     return [_still(x) if part is None else part for part, x in zip(found, xs, strict=True)]
 
