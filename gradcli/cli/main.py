@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli.commands import COMMANDS, EXAMPLE, GROUPS
-from gradcli.cli.write.results import put_text, say_last
+from gradcli.cli.process import put_text, say_last
 from gradcli.errors import UsageError
 from gradcli.inert import shell_command
 from gradcli.options import Request, Texts, typed_value, values_of

@@ -1,4 +1,4 @@
-"""A result: its data, which all formats and the Python API are made of, and the lines to read it by.
+"""A result: its data, of which all formats and the Python API are made, and the lines to read it by.
 
 Texts, terminals and pages show these lines.
 """
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from gradcli.data import Data, data_in_slots
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, as_gradcli_error
 from gradcli.inert import html_text, latex_comment
 from gradcli.notation import array, fraction, operator
 from gradcli.notation import name as spelled
 from gradcli.report.deviations import JointCovariance, Uncertainty, shares, with_deviations
-from gradcli.texts import display_width, inert_lines, pad, printable, text_lines
+from gradcli.texts import clip_text, display_width, inert_lines, pad, printable, text_lines
 
 if TYPE_CHECKING:
     from gradcli.check.verdicts import Asserted, Check, VariableCheck
@@ -707,3 +707,16 @@ def _derivative(mode: str, name: str, f: str, partial: bool) -> str:
     if mode == "hvp":
         return f"\\left(\\nabla^2 f\\, v\\right)_{{{spelled(name)}}}"
     return fraction(name.split(","), partial, f)
+
+
+def as_error(result: Any, error: Exception) -> Any:
+    """Return a result as an error, without anything else that may prevent writing it."""
+    result.fail(as_gradcli_error(error))
+    record = getattr(result, "record", result)  # an explanation has its own record
+    record.expr, record.read_as, record.meta, record.warnings = (
+        clip_text(record.expr, _LONGEST),
+        None,
+        None,
+        [],
+    )
+    return result

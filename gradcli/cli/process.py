@@ -1,6 +1,11 @@
-"""A run of the program: its beginning, its exit codes, and the signals that end it.
+"""The process of the program: how it begins, its streams, and the exit codes and signals that end it.
 
-Signals do so at any moment, with an exit code of their own, without a traceback, and with nothing
+Results go to standard output as they come, and messages to standard error. Nothing else of the
+command line writes to these. Text goes through `inert_lines` on its way, so that no line of it has
+an effect on a terminal, or on a CI system that reads along. Formats for other programs are made by
+functions of `gradcli.inert` of their own.
+
+Signals end it at any moment, with an exit code of their own, without a traceback, and with nothing
 half done. They are handled before anything else is imported, so nothing is imported here at once.
 
 While a command runs, the first signal raises KeyboardInterrupt, so that everything on the way is
@@ -13,6 +18,7 @@ once, too.
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import signal
@@ -46,7 +52,6 @@ def run() -> None:
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     take_over()
     from gradcli.cli.main import app
-    from gradcli.cli.write.results import somebody_types
 
     _fill_standard_streams()
     if sys.argv[1:] == [] and somebody_types():
@@ -86,7 +91,6 @@ def run_guarded(app: Callable[..., Any]) -> int:
     or an exit code.
     """
     from gradcli.cli.main import command_of
-    from gradcli.cli.write.results import is_closed_pipe, prepare, say_last
     from gradcli.errors import GradcliError, as_gradcli_error
 
     if sys.stdout is None:
@@ -118,8 +122,6 @@ def run_guarded(app: Callable[..., Any]) -> int:
 
 
 def _end_by_interrupt() -> int:
-    from gradcli.cli.write.results import say_last
-
     if not announce_once():
         say_last("interrupted")
     return code_of_signal()
@@ -129,6 +131,102 @@ def _silence(stream: Any) -> None:
     """Let the interpreter's own flush at exit go nowhere."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+# -- Streams
+
+
+def prepare(kind: str = "text") -> None:
+    """Let standard output take every text of a format.
+
+    Characters that its encoding lacks are escaped in a way that readers of the format undo.
+    """
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is None:
+        return
+    from gradcli.inert import LACKING
+
+    if kind not in LACKING:
+        reconfigure(errors="backslashreplace")
+    elif (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig"):
+        # ASCII, which every encoding contains: readers of these formats expect UTF-8
+        reconfigure(encoding="ascii", errors=LACKING[kind])
+
+
+def somebody_types() -> bool:
+    """Return whether somebody types and reads: a session begins then."""
+    streams = (sys.stdin, sys.stdout)
+    return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
+
+
+def put(text: str) -> None:
+    """One piece of a format, flushed, so that a pipe sees each result as it comes."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def put_text(text: str) -> None:
+    """Lines of text for people, without styles."""
+    from gradcli.texts import inert_lines
+
+    put(inert_lines(text))
+
+
+def say(text: str) -> None:
+    """Lines beside the output: errors, notes, warnings."""
+    from gradcli.texts import inert_lines
+
+    if sys.stderr is not None:  # given None, print would use standard output
+        print(inert_lines(text), file=sys.stderr, flush=True)
+
+
+def say_last(text: str) -> None:
+    """Lines beside the output that may have no reader any more, as the program ends."""
+    try:
+        say(text)
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(
+            error
+        ):
+            raise
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Return whether nobody reads the output any more.
+
+    Windows then reports that the argument is invalid.
+    """
+    return isinstance(error, BrokenPipeError) or (
+        sys.platform == "win32" and error.errno == errno.EINVAL
+    )
+
+
+def hint(text: str) -> None:
+    """Text beside the output that keeps to its line: how far the work is."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def put_rows(text: str) -> None:
+    """Rows, whose lines are broken between words on a terminal, or for who asks for columns."""
+    if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
+        put_text(text + "\n")
+        return
+    from gradcli.cli.write.terminal import console, plain_text, put_lines
+
+    put_lines(console(sys.stdout, forced=False), plain_text(text))
+
+
+def is_styled(color: str) -> bool:
+    """Tell whether standard output takes styles.
+
+    A capable terminal does, unless the user says otherwise.
+    """
+    if color != "auto":
+        return color == "always"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 # -- Signals
