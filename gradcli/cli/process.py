@@ -1,9 +1,10 @@
-"""The process of the program: how it begins, its streams, and the exit codes and signals that end it.
+"""The program's process: its beginning, its streams, its exit codes, and the signals that end it.
 
 Results go to standard output as they come, and messages to standard error. Nothing else of the
-command line writes to these. Text goes through `inert_lines` on its way, so that no line of it has
-an effect on a terminal, or on a CI system that reads along. Formats for other programs are made by
-functions of `gradcli.inert` of their own.
+command line writes to these, but for the framework, of which a page of help and the version come.
+Text goes through `inert_lines` on its way, so that no line of it has an effect on a terminal, or on
+a CI system that reads along. Formats for other programs are made by functions of `gradcli.inert` of
+their own.
 
 Signals end it at any moment, with an exit code of their own, without a traceback, and with nothing
 half done. They are handled before anything else is imported, so nothing is imported here at once.
@@ -30,7 +31,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from gradcli.errors import GradcliError
+    from gradcli.errors import GradcliError, UsageError
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -90,7 +91,6 @@ def run_guarded(app: Callable[..., Any]) -> int:
     The application reads the arguments and gives the command that they ask for, which is run here,
     or an exit code.
     """
-    from gradcli.cli.main import command_of
     from gradcli.errors import GradcliError, as_gradcli_error
 
     if sys.stdout is None:
@@ -119,6 +119,47 @@ def run_guarded(app: Callable[..., Any]) -> int:
         return INTERNAL
     finally:
         abandon_files()
+
+
+def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
+    """Return the command that the arguments ask for, or an exit code.
+
+    The exit code is returned where nothing is left to do, after a page of help. Raises UsageError.
+    """
+    try:
+        command = app(standalone_mode=False, prog_name="gradcli")
+    except SystemExit as end:
+        # The framework exits with 1 where nobody reads the pipe any more.
+        command = 0 if end.code == 1 else end.code
+    except Exception as raised:
+        error: Any = raised
+        if not hasattr(error, "format_message"):
+            if type(error).__name__ == "Abort":
+                raise KeyboardInterrupt from None
+            raise
+        if type(error).__name__ != "NoArgsIsHelpError":
+            raise _wrong_usage(error) from None
+        say_last(error.format_message())
+        command = error.exit_code
+    return command if callable(command) or isinstance(command, int) else 0
+
+
+def _wrong_usage(error: Any) -> UsageError:
+    """Return what the framework says of wrong usage as an error of ours."""
+    from gradcli.errors import UsageError
+    from gradcli.texts import suggestion
+
+    said = error.format_message().removesuffix(".")
+    listed = f"{error.ctx.command_path} --help lists what there is" if error.ctx else None
+    is_unknown = type(error).__name__ == "NoSuchOption"
+    if is_unknown:
+        options = (
+            name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
+        )
+        close = suggestion(error.option_name, options)
+        said = f"no such option: {error.option_name}"
+        listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
+    return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
 
 
 def _end_by_interrupt() -> int:

@@ -115,9 +115,9 @@ def call(session: Session, words: list[str]) -> int:
 
 def _run(words: list[str], **how: Any) -> int:
     """Run a command of gradcli as it is typed."""
-    from gradcli.cli.main import app, command_of
+    from gradcli.cli.main import app
 
-    command: Any = command_of(lambda **framework: app(words, **framework))
+    command: Any = process.command_of(lambda **framework: app(words, **framework))
     return command if isinstance(command, int) else command(**how)
 
 
