@@ -343,7 +343,7 @@ def test_threads_of_a_library_sleep_while_they_wait(
 
 
 LIGHT = [
-    "import gradcli, gradcli.language.syntax, gradcli.query.evaluate",
+    "import gradcli, gradcli.language.syntax, gradcli.query.programs",
     "import gradcli.cli.main, gradcli.cli.decide.running",
 ]
 

@@ -1,4 +1,4 @@
-"""A result: its data, of which all formats and the Python API are made, and the lines to read it by.
+"""A result: its data, of which formats and the Python API are made, and the lines to read it by.
 
 Texts, terminals and pages show these lines.
 """
