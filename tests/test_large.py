@@ -28,6 +28,8 @@ PROGRAMS = [
     ("sum(log(1 + (x + x)**2) + (asinh(y) - y))", {"x": 3 * X, "y": Y}),
     ("logsumexp(tanh(x)*y)", {"x": X, "y": Y}),
     ("std(cos(1000*x))", {"x": X}),
+    ("sum(log_softmax(x)**2)", {"x": X}),
+    ("norm(x - y)*max(x) + sum(where(x > 1, x**3, 2**x))", {"x": X, "y": Y}),
     ("norm(maximum(erf(x), y))", {"x": X[:8000], "y": Y[:8000]}),
     ("var(x) + median(x) + quantile(x, 0.3)", {"x": X}),
     ("mean(sort(x)[:1000])", {"x": X}),
@@ -63,6 +65,25 @@ def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(
     assert part.wrong == 1
     assert part.worst is not None
     assert part.worst.index == place
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "verdict"),
+    [
+        ("max(x)", np.append(X, [9, 9]), Verdict.KINK),
+        ("std(x)", 2.5 + 1e-15 * X, Verdict.ILL_CONDITIONED),
+    ],
+)
+def test_where_entries_are_equal_or_cancel_agreement_is_not_clear(
+    text: str, x: np.ndarray, verdict: Verdict
+) -> None:
+    check, _ = rejudged(text, {"x": x})
+    assert check.verdict is verdict, (check.reason, check.variables)
+
+
+def test_a_logarithm_that_cancels_the_largest_entry_is_held_in_long_double() -> None:
+    check, _ = rejudged("logsumexp(x)", {"x": np.log(np.abs(X) / np.abs(X).sum())})
+    assert check.value.decided_by == "long double", check.value
 
 
 def test_what_long_doubles_lose_is_computed_entry_by_entry() -> None:

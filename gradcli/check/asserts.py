@@ -110,9 +110,7 @@ class Floats:
         left, right, fine, off = self.at(point)
         worst = None
         if not fine.all():
-            worst = _worst_of(
-                left, right, np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off))
-            )
+            worst = _worst_of(left, right, np.where(fine, -1.0, np.fmin(off, np.inf)))
             worst.at = dict(zip(self.ranges, map(float, point), strict=True)) or None
         return {"holds": bool(fine.all()), "left": left[()], "right": right[()], "worst": worst}
 

@@ -191,9 +191,7 @@ def _allowances(truth: Comparison, bounds: Any, found: Any) -> np.ndarray:
     """
     with np.errstate(all="ignore"):
         suffered = np.min(np.abs(np.subtract(found, truth.truth.ravel())), axis=0)
-    luck = _LUCK * np.maximum(
-        np.where(np.isfinite(suffered), suffered, np.inf), _EPSILON * truth.largest
-    )
+    luck = _LUCK * np.maximum(np.fmin(suffered, np.inf), _EPSILON * truth.largest)
     return np.where(np.isfinite(bounds), np.minimum(np.divide(bounds, _SHARE), luck), 0.0)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
-from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.contexts import context
@@ -369,8 +368,7 @@ def compare_arrays(
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     right = np.broadcast_to(np.asarray(right, LONG_DOUBLE), shape).ravel()
     bound, own = (
-        np.nan_to_num(np.ravel(np.broadcast_to(x, shape)).astype(float), nan=np.inf, posinf=np.inf)
-        for x in (bound, own)
+        np.fmin(np.ravel(np.broadcast_to(x, shape)).astype(float), np.inf) for x in (bound, own)
     )
     with np.errstate(all="ignore"):
         allowed, off, finite = bound + own, np.abs(found - right), np.isfinite(right)
@@ -379,7 +377,7 @@ def compare_arrays(
         )
         wrong = finite & (found != right.astype(found.dtype)) & ~(off <= allowed)
         zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
-        relative = np.where(off == 0, 0, np.nan_to_num(off / size, nan=np.inf, posinf=np.inf))
+        relative = np.where(off == 0, 0, np.fmin(off / size, np.inf))
     errors = np.where(finite & np.isfinite(off), off, 0)
     ranks = [
         ~finite,
@@ -404,6 +402,7 @@ _OF_ALL, _OF_ENTRY = (
     2.0**-38,
     2.0**-21,
 )  # largest errors of clear agreement: relative to entry plus mean size; relative to entry
+_BLOCK = 1 << 14  # entries that stay in the cache
 _FINER = 2.0 ** (KEPT - 52)  # rounding error of doubles relative to that of the reference
 
 
@@ -417,26 +416,36 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     found = np.asarray(computed)
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
-    right = broadcast(right, found.shape)
-    off, size = np.abs(found - right), np.abs(right)
-    relative = off / np.maximum(size, _SMALLEST)  # 0 of what is equal
-    worst, largest, room = int(relative.argmax()), float(off.max()), _OF_ALL * size.mean()
-    share = float(relative.flat[worst])
-    near = largest <= room or np.all(off <= _OF_ALL * size + room)
-    if not (share <= _OF_ENTRY and near):
+    share, place, start, largest, beyond = 0.0, 0, 0, 0.0, 0.0
+    blocks = np.nditer([found, right], ["external_loop", "buffered"], order="C", buffersize=_BLOCK)
+    for given, true in blocks:
+        off, size = np.abs(given - true), np.abs(true)
+        most = float(off.max())
+        if most != 0:
+            if size.min() < _SMALLEST:
+                size = np.maximum(size, _SMALLEST)
+            relative = off / size
+            worst = int(relative.argmax())
+            if not relative[worst] <= _OF_ENTRY:
+                return None
+            if relative[worst] > _OF_ALL:
+                beyond = max(beyond, float((off - _OF_ALL * size).max()))
+            if relative[worst] > share:
+                share, place = float(relative[worst]), start + worst
+            largest = max(largest, most)
+        start += size.size
+    if beyond and beyond > _OF_ALL * np.abs(right).mean():
         return None
-    check = VariableCheck(
+    index = index_of(place, found.shape)
+    return VariableCheck(
         Verdict.AGREE,
         source,
         largest * _FINER,
         share * _FINER,
         digits_of(share * _FINER),
         (found.size, found.size),
+        worst=Worst(index, float(found[index]), float(np.broadcast_to(right, found.shape)[index])),
     )
-    check.worst = Worst(
-        index_of(worst, found.shape), float(found.flat[worst]), float(right.flat[worst])
-    )
-    return check
 
 
 def index_of(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:

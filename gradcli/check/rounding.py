@@ -29,6 +29,7 @@ from gradcli.graph.sweep import alike, backward, join_values, plus, vjp
 from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import chain
+from gradcli.ops.extended import is_float
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.reference.deadline import still_in_time
@@ -432,12 +433,7 @@ def _distance(x: Any, y: Any) -> Any:
 
 def without_nan(bounds: Any) -> Any:
     """Return bounds that are infinite where nothing is known."""
-    return np.where(np.isnan(bounds), np.inf, bounds)
-
-
-def is_float(value: Any) -> bool:
-    dtype = getattr(value, "dtype", None)
-    return isinstance(value, float) if dtype is None else dtype.kind == "f"
+    return np.fmin(bounds, np.inf)
 
 
 # On single numbers, which long programs consist of, NumPy's functions take many times as long as
@@ -538,11 +534,18 @@ def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
 
 
 @dataclass
-class Bounds(Domain[Bounded]):
-    """Floats of the precision that is judged, each with a bound of its error."""
+class Computed(Domain[Any]):
+    """What an arithmetic of its own makes of leaves."""
 
     leaves: Mapping[Expr, Any]
-    arithmetic: Arithmetic
+    arithmetic: Any
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        return self.arithmetic.apply(op, operands, node.static)
+
+
+class Bounds(Computed):
+    """Floats of the precision that is judged, each with a bound of its error."""
 
     def leaf(self, node: Expr) -> Bounded:
         value = np.asarray(self.leaves[node])
@@ -555,9 +558,6 @@ class Bounds(Domain[Bounded]):
         inexact = isinstance(node.payload, Constant)
         error = self.arithmetic.unit * np.abs(value) if inexact else None
         return Bounded(value, error, self.arithmetic)
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        return self.arithmetic.apply(op, operands, node.static)
 
 
 def _values_with_bounds(

@@ -30,16 +30,17 @@ import numpy as np
 from gradcli.check.rounding import (
     Arithmetic,
     Carried,
+    Computed,
     Names,
-    is_float,
     roots_each_way,
     without_nan,
 )
 from gradcli.check.verdicts import Claim, Verdict
 from gradcli.functions.arguments import Subject, as_given, leaves_of
-from gradcli.graph.nodes import Domain, Expr, constant_value, interpret, reachable
+from gradcli.graph.nodes import Expr, constant_value, interpret, reachable
 from gradcli.graph.sweep import plus, pull_back, scale_guarded, sweep, varied_nodes
 from gradcli.ops.constants import Constant
+from gradcli.ops.extended import is_float
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.special import gamma
 from gradcli.tensors.core import dtypes
@@ -183,18 +184,14 @@ class Stochastic(Arithmetic):
         return operand.value + off * np.where(np.abs(off) < 0.5, FACTOR, 1)
 
 
-@dataclass
-class _Passing(Domain[Moved]):
+class _Passing(Computed):
     """One pass forwards."""
-
-    leaves: Mapping[Expr, Any]
-    arithmetic: Stochastic
 
     def leaf(self, node: Expr) -> Moved:
         value = np.asarray(self.leaves[node])[()]
         return Moved(value, value, self.arithmetic)
 
-    def constant(self, node: Expr) -> Moved:
+    def constant(self, node: Expr) -> Any:
         value = constant_value(node, np.dtype(np.float64))
         if node.kind != "float":
             return Moved(value, value, self.arithmetic)
@@ -202,9 +199,6 @@ class _Passing(Domain[Moved]):
         # Zero if the format can represent the constant.
         off = unit * np.abs(value) * (np.frexp(value)[0] % (2 * unit) != 0)
         return self.arithmetic._round(value, value, off if np.any(off) else None)
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        return self.arithmetic.apply(op, operands, node.static)
 
 
 class Reach(NamedTuple):

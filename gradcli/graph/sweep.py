@@ -242,7 +242,7 @@ def has_nan(value: Any) -> bool:
     array = value.array if hasattr(value, "array") else np.asarray(value)
     if array.dtype == object:
         return any(v != v for v in array.ravel())
-    return bool(np.isnan(array).any())
+    return bool(array.size and np.isnan(array.max()))
 
 
 def plus(x: Any, y: Any) -> Any:

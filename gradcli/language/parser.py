@@ -264,6 +264,11 @@ class _Parser:
         self.nodes.append(node)
         return node
 
+    @property
+    def before(self) -> Token:
+        """The token that was read last."""
+        return self.tokens[self.at - 1]
+
     def is_next(self, text: str) -> bool:
         return self.tokens[self.at].text == text
 
@@ -575,7 +580,7 @@ class _Parser:
 
     def is_called(self, node: Node, waiting: _Waiting) -> bool:
         """Tell whether a bracket after a value holds arguments; it does not after ``sin^2``."""
-        last = self.tokens[self.at - 1]
+        last = self.before
         if last.kind != NAME:
             return last.text == ")" and _makes_function(node)
         if type(node) is Name:
@@ -777,7 +782,7 @@ class _Parser:
             if len(parts) == _SLICE:
                 self.fail(
                     "a slice has at most three parts",
-                    self.tokens[self.at - 1].span,
+                    self.before.span,
                     "start:stop:step",
                 )
             empty = token.text == ":" or (parts and token.text in (",", "]", ")"))
@@ -827,7 +832,7 @@ class _Parser:
         The next token belongs either to all of the text or only to its part from ``inner`` on.
         ``skipped`` counts the tokens of a sign between them.
         """
-        text, stop = self.source.text, end_of(self.tokens[self.at - 1])
+        text, stop = self.source.text, end_of(self.before)
         after = self.tokens[self.at + skipped]
         end = end_of(after) - text.startswith("^", after.start)
         right = self.next_text(skipped, least)
@@ -852,14 +857,14 @@ class _Parser:
             return ""
         finally:
             self.depth -= 1
-        return self.source.text[token.start : end_of(self.tokens[self.at - 1])]
+        return self.source.text[token.start : end_of(self.before)]
 
     def takes_factor(self, node: Node, waiting: _Waiting) -> bool:
         """Tell whether a factor goes on with the value that comes next, or an argument ends there.
 
         Raises AmbiguousError where it may do either, and ParseError for what cannot be multiplied.
         """
-        left, token, bracket = self.tokens[self.at - 1], self.tokens[self.at], self.bracket
+        left, token, bracket = self.before, self.tokens[self.at], self.bracket
         self.refuse_words(node, left, token)
         if found := self.transpose:
             raise AmbiguousError(
@@ -908,7 +913,7 @@ class _Parser:
 
         Raises AmbiguousError for ``sin x y``, ``sin 2(x + 1)``, ``ln sin x cos x``.
         """
-        left, token = self.tokens[self.at - 1], self.tokens[self.at]
+        left, token = self.before, self.tokens[self.at]
         if token.kind == NAME and textbook.is_bare(token.text):
             if application.around is None and not application.raised:
                 return False
@@ -938,7 +943,7 @@ class _Parser:
         """Refuse ``sin^-1 x``."""
         in_brackets, text = self.is_next("("), self.next_text()
         argument = text[1:-1] if in_brackets and text.endswith(")") else text
-        inverse, end = textbook.inverse(callee.name, argument), end_of(self.tokens[self.at - 1])
+        inverse, end = textbook.inverse(callee.name, argument), end_of(self.before)
         other = f"1/{callee.name}({argument})"
         self.two_readings(callee.start, end, inverse, other, "asin(x) or 1/sin(x)")
 
@@ -954,7 +959,7 @@ class _Parser:
         fraction = self.source.text.startswith("\\", opener.start)
         if fraction and _begins_value(after) and not textbook.is_bare(after.text):
             self.refuse_going_on(callee.start, opener.start, "sin(x)*y or sin(x*y)")
-        if spaced and after.text == "(" and after.start == end_of(self.tokens[self.at - 1]):
+        if spaced and after.text == "(" and after.start == end_of(self.before):
             self.refuse_going_on(callee.start, opener.start, instead)
 
     def refuse_number(self, node: Node, left: Token, token: Token) -> None:
@@ -1021,11 +1026,7 @@ class _Parser:
         """Refuse ``√2x``; not ``√(x + 1)y``, ``√x sin x``."""
         token = self.tokens[self.at]
         function = token.kind == NAME and textbook.is_bare(token.text)
-        if (
-            self.tokens[self.at - 1].text not in (")", "|")
-            and token.text not in ROOTS
-            and not function
-        ):
+        if self.before.text not in (")", "|") and token.text not in ROOTS and not function:
             instead = f"{sign.text}(2)*x or {sign.text}(2*x)"
             self.refuse_going_on(sign.start, end_of(sign), instead)
 
@@ -1056,7 +1057,7 @@ class _Parser:
 
     def note_number(self, token: Token) -> None:
         """Note that ``2e3x`` is 2000*x, for those to whom e is a name."""
-        left = self.tokens[self.at - 1]
+        left = self.before
         if left.kind == NUMBER and token.start == end_of(left) and "e" in left.text.lower():
             mantissa, letter, exponent = re.split("([eE])", left.text)
             product = f"{mantissa}*{letter}*{exponent}*{token.text}"
@@ -1141,7 +1142,7 @@ class _Parser:
 
     def refuse_comma(self, token: Token) -> NoReturn:
         """Refuse a comma outside brackets: of decimals, or of an array without its brackets."""
-        before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
+        before, after = self.before, self.tokens[self.at + 1]
         text = self.source.text[self.tokens[self.first].start : self.tokens[-1].start].strip()
         parts = [part.strip() for part in text.split(",")]
         listed = ", ".join(parts) if len(text) <= _LONGEST and "\n" not in text else "x, y"

@@ -593,12 +593,11 @@ class Program:
             names = result.names if isinstance(result, Results) else ()
             first = f".{names[0]}" if names else "[0]"
             root = expression.root
-            text = source.text[root.start : root.end] if isinstance(root, Call) else "(x, y)"
             error = TypeMismatchError(
                 f"the result is a tuple of {len(result)}, not an array",
-                help=f"take one entry: {text}{first}",
+                help=f"take one entry: {source.text[root.start : root.end]}{first}",
             )
-            raise error.at(expression.root.span, source)
+            raise error.at(root.span, source)
         return self.lowering.coerce(result, expression, source)
 
     def _lower(self, expression: Expression, source: Source) -> Any:

@@ -253,8 +253,8 @@ def statements_between(source: Source, tokens: list[Token]) -> Iterator[tuple[in
 
 
 _SIGN_HELP = (
-    "write m = 1.0 ± 0.1, or x = [1, 2] ± [0.1, 0.2]: it stands once, between a whole value "
-    "and its standard deviation"
+    "± stands once, between a whole value and its standard deviation: m = 1.0 ± 0.1, or "
+    "x = [1, 2] ± [0.1, 0.2]"
 )
 
 _CONCISE = re.compile(

@@ -7,7 +7,7 @@ Errors go back as cotangents do, with random signs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -23,6 +23,11 @@ WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)
 
 # Bits behind the point of the doubles that stand in for long doubles where those need not decide.
 KEPT = 47
+
+
+def is_float(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, float) if dtype is None else dtype.kind == "f"
 
 
 class NotCovered(Exception):
@@ -69,8 +74,8 @@ BODY = Opened()
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
-    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each
-            entry
+    slopes  ``slopes(x, axes, round)``: the value with its axes kept, and its derivative by each
+            entry; ``round`` shows the rounding of terms that may cancel
     """
 
     slopes: Function
@@ -115,17 +120,15 @@ class Whole(Fixed, Rule):
 # -- Functions of pieces: what their slopes are on every piece, and at the kinks between them ----
 
 
-_ONE, _NONE = 1.0, 0.0  # floats of Python, which take the precision of the other operand
-
-
+# Floats of Python take the precision of the other operand.
 COPYSIGN = Entrywise(
-    (lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y))
+    (lambda x, y: np.sign(x) * (1 - 2 * np.signbit(y)), lambda x, y: np.zeros_like(y))
 )
-NUMBERS = Entrywise((lambda x: np.where(np.isfinite(x), _ONE, _NONE),))
+NUMBERS = Entrywise((np.isfinite,))
 
 
 def _times_log(x: Any, log: Any) -> Any:
-    return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
+    return np.where((x == 0) & ~np.isnan(log), 0.0, x * log)
 
 
 XLOGY = Entrywise(value=lambda x, y: _times_log(x, np.log(y)))
@@ -141,10 +144,12 @@ Axes = tuple[int, ...]
 def _equal_to(best: Callable[..., Any]) -> Reduced:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def slopes(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
+    def slopes(x: Any, axes: Axes, *_: Any) -> tuple[Any, Any]:
         found = best(x, axis=axes, keepdims=True)
-        chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(x.dtype)
-        return found, chosen / chosen.sum(axis=axes, keepdims=True)
+        chosen = x == found
+        if np.isnan(found).any():
+            chosen |= np.isnan(x) & np.isnan(found)
+        return found, np.divide(chosen, chosen.sum(axis=axes, keepdims=True), dtype=x.dtype)
 
     return Reduced(slopes)
 
@@ -152,15 +157,23 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
-def _prod(x: Any, axes: Axes, static: Mapping[str, Any]) -> tuple[Any, Any]:
-    zeros = (x == 0).sum(axis=axes, keepdims=True)
-    filled = np.where(x == 0, _ONE, x)
+def _prod(x: Any, axes: Axes, *_: Any) -> tuple[Any, Any]:
+    is_zero = x == 0
+    zeros, filled = is_zero.sum(axis=axes, keepdims=True), np.where(is_zero, 1.0, x)
     product = filled.prod(axis=axes, keepdims=True)
-    # At the only zero, the product of the other entries is that of all entries that are not zero.
-    slope = np.where(
-        zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, _NONE)
-    )
-    return np.where(zeros == 0, product, _NONE), slope
+    # No other entry is zero: at the only zero, the product is that of the other entries.
+    slope = np.where(zeros == is_zero, product / filled, 0.0)
+    return np.where(zeros, 0.0, product), slope
 
 
 PROD = Reduced(_prod)
+
+
+def _logsumexp(x: Any, axes: Axes, round: Callable[[Any], Any]) -> tuple[Any, Any]:
+    top = x.max(axis=axes, keepdims=True)
+    raised = np.exp(x - top)
+    total = raised.sum(axis=axes, keepdims=True)
+    return round(np.log(total)) + top, raised / total
+
+
+LOGSUMEXP = Reduced(_logsumexp)

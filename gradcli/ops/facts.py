@@ -80,7 +80,7 @@ class Kink(Fixed):
     """Place where an operation is not differentiable, and the value that is chosen there.
 
     ``where`` receives the operands as scalars, and the static parameters, and says whether they lie
-    on the kink; of operations on whole arrays, an entry of the result. Never, where the reference
+    on the kink; of operations on whole arrays, an entry of the result. `never`, where the reference
     notes the kink itself (`Algebra.extreme`), or the body's operations do. ``jax`` is the choice of
     JAX 0.10, as measured, None where it has not been.
     """
@@ -91,9 +91,13 @@ class Kink(Fixed):
     jax: Choice | None = None
 
 
+def never(*_: Any, **__: Any) -> bool:
+    return False
+
+
 def noted_kink(place: str, convention: str, jax: Choice | None = None) -> Kink:
     """Return a kink that the reference, or the operations of a body, note themselves."""
-    return Kink(lambda *_, **__: False, place, convention, jax)
+    return Kink(never, place, convention, jax)
 
 
 # The kink of every comparison.

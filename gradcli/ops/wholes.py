@@ -60,7 +60,6 @@ def _matmul_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 def _flows(live: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """Something flows to what is multiplied by anything."""
     ones = np.broadcast_to(1.0, x.shape), np.broadcast_to(1.0, y.shape)
-    live = np.asarray(live, np.float64)
     return ones if np.all(live) else _matmul_back(live, out, *ones)
 
 

@@ -164,7 +164,7 @@ def _changes(low: Array, high: Array) -> Array:
     """
     (width, rise, turn), slopes = high - low, low[2] + high[2]
     changes = np.abs([rise - width * slopes / 2, turn])
-    return np.where(np.isnan(changes), _HUGE, np.minimum(changes, _HUGE))
+    return np.fmin(changes, _HUGE)
 
 
 def _score(low: Array, high: Array, scale: Array) -> Array:

@@ -82,7 +82,7 @@ def _suspects(found: Samples, most: int) -> tuple[Array, Array, Array]:
     size = np.abs(slopes[1:]) + np.abs(slopes[:-1])
     score = turned / size + bent / (rise + widths * size)
     still = np.maximum(turned, bent) <= _SMALLEST
-    score = np.where(still, 0.0, np.where(np.isnan(score), np.inf, score))
+    score = np.where(still, 0.0, np.fmin(score, np.inf))
     defined = np.isfinite(values)
     score[~(defined[1:] | defined[:-1])] = 0.0
     rows, columns = np.nonzero(score)

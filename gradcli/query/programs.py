@@ -477,11 +477,14 @@ def fill_query(program: Program, lowered: Lowered, record: Record, options: Opti
         _differentiate(program, root, wrt, values, order, record, options)
     if record.dialect == JAX and record.seed is not None:
         record.warnings += choices_of_jax(scope, root, wrt, record)
-    if (scope.deviations or options.covariances) and root.kind == "float":
+    if scope.deviations or options.covariances:
         from gradcli.query.uncertainty import left_out, propagate
 
-        if options.decide_asserts:
-            record.warnings += left_out(scope, [root], "a verdict: it is about the values")
+        if options.decide_asserts or root.kind != "float":
+            what = "a verdict: it is about the values"
+            if not options.decide_asserts:
+                what = "what is no real number"
+            record.warnings += left_out(scope, [root], what)
         else:
             record.uncertainty = propagate(scope, root, order, record, options.covariances)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}

@@ -307,10 +307,7 @@ class Balls:
 
     @staticmethod
     def fprod(factors: Iterable[Any]) -> Ball:
-        product = arb(1)
-        for x in factors:
-            product *= as_arb(x)
-        return ball_of(product)
+        return ball_of(math.prod(map(as_arb, factors), start=arb(1)))
 
     @staticmethod
     def make_mpf(parts: tuple[int, Any, int, int]) -> Ball:

@@ -622,12 +622,13 @@ def with_inner_choices(
     """
 
     def as_engine(place: Place, sides: Sides) -> Any:
-        """Return what lies between the sides and is nearest to what the engine chose."""
+        """Return what lies between the sides, where there is no jump, nearest to the engine's."""
         node, i = place
         if node not in engine:
             return sides.left  # nothing that the engine computes depends on it
         low, high = sorted((sides.left, sides.right))
-        return max(low, min(engine[node].array.reshape(-1)[i], high))
+        own = engine[node].array.reshape(-1)[i]
+        return own if sides.gap else max(low, min(own, high))
 
     known: dict[Expr, dict[int, Sides]] = {}
     choices: list[Callable[[Place, Sides], Any]] = [
@@ -649,7 +650,8 @@ def with_inner_choices(
         if first is None or a == b == c:
             sides[i] = Sides(kinks[0].place, kinks[0].convention, c, c, limit=c)
             continue
-        between = min(a, b) <= c <= max(a, b)  # fails only for products of several choices
-        ends = (a, b) if between else (min(a, b, c), max(a, b, c))
-        sides[i] = Sides(first.place, first.convention, *ends, least=least[i])
+        # Products of several choices need not lie between.
+        sides[i] = Sides(
+            first.place, first.convention, a, b, least=least[i], gap=first.gap, others=[c]
+        )
     return chosen, y, sides

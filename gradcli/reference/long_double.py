@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.graph.nodes import Domain, Expr, constant_value, dependents, interpret, reachable
+from gradcli.graph.sweep import has_nan, plus
 from gradcli.ops.axes import NoLoop, broadcast, move_entries, sum_to_shape
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
@@ -77,17 +78,15 @@ def back(
             # Flows to the entries whose value is the result.
             flows = live if op.ulps else _restriction(live, slope)
             return [(wide * slope, None if off is None else off * np.abs(slope), flows)]
-        if isinstance(rule, Entrywise) and rule.partials:
-            slopes = [
-                (
-                    None if p is None or not w else np.asarray(p(*operands, **static), held.dtype),
-                    None,
-                )
-                for p, w in zip(rule.partials, wanted, strict=True)
-            ]
-            return _by_entries(op, adjoint, slopes, held.follows_errors)
         if op.elementwise:
-            slopes = held.slopes_of_entries(op, out, operands, static, wanted)
+            slopes = (
+                [
+                    (np.asarray(p(*operands, **static), held.dtype) if p and w else None, None)
+                    for p, w in zip(rule.partials, wanted, strict=True)
+                ]
+                if isinstance(rule, Entrywise) and rule.partials
+                else held.slopes_of_entries(op, out, operands, static, wanted)
+            )
             return _by_entries(op, adjoint, slopes, held.follows_errors)
         parts = adjoint
         if isinstance(adjoint, dict):
@@ -115,7 +114,7 @@ def _slope_parts(node: Expr, op: Op, operands: list[Any], held: StandIns) -> Any
     if node not in held.made:
         if isinstance(op.extended, Reduced):
             (x,) = operands
-            made = op.extended.slopes(x, axes_of(node.static["axis"], x.shape), node.static)
+            made = op.extended.slopes(x, axes_of(node.static["axis"], x.shape), held.round)
         else:
             made = _open_body(node, op, operands, held)
         held.made[node] = made
@@ -180,7 +179,7 @@ def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) 
             ]
     # Something flows to entries that are not zero.
     if flows is not None and not all(s is None or _has_no_zero(s) for s in slopes):
-        live = np.broadcast_to(1.0, np.shape(slope)) if live is None else live
+        live = np.broadcast_to(1.0, np.shape(slope)) if live is None else _rough(live)
         reached = flows(live, out, *operands)
     return [
         None if slope is None else (slope, *_each(broadcast, parts, np.shape(slope)))
@@ -216,9 +215,9 @@ def _by_entries(
             off = off if error is None else error * rough + off
         flows = _restriction(live, slope) if op.selects else live
         if flows is not None:
-            # Where nothing flows, the other factor does not matter. Any other zero times infinity
-            # is NaN, which is left to a finer judge.
-            product = np.where(flows, product, 0.0)
+            # Where nothing flows, one factor is 0, and the other does not matter. Any other zero
+            # times infinity is NaN, which is left to a finer judge.
+            product = np.where(flows, product, 0.0) if has_nan(product) else product
             off = None if off is None else np.where(flows, off, 0.0)
         found.append((product, off, flows))
     return found
@@ -231,7 +230,7 @@ def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list
 
 def _restriction(live: Any, slope: Any) -> Any:
     """Return what flows to the entries whose slope is not zero."""
-    return (1.0 if live is None else live) * np.not_equal(slope, 0)
+    return (True if live is None else live) * np.not_equal(slope, 0)
 
 
 def _has_no_zero(x: np.ndarray) -> bool:
@@ -319,7 +318,7 @@ def adjoints_of(
         for operand, part in zip(node.operands, parts, strict=True):
             if operand is not None and operand in needed and part is not None:
                 slope, *rest = _each(sum_to_shape, part, operand.shape)
-                yield operand, (held.round(held.widen(slope)), *rest)
+                yield operand, (held.round(held.widen(slope), True), *rest)
 
     return accumulate(reversed(order), {root: start}, pull, _plus)
 
@@ -339,8 +338,8 @@ def _plus(x: Any, y: Any) -> Any:
             for place in {**x, **y}
         }
     (slope, error, live), (other, more, flows) = x, y
-    errors = more if error is None else error if more is None else error + more
-    return slope + other, errors, None if live is None or flows is None else live + flows
+    flows = None if live is None or flows is None else live + flows
+    return slope + other, plus(error, more), flows
 
 
 class LongDoubles(Domain[Any]):
@@ -365,18 +364,21 @@ class LongDoubles(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
-        self.held.note_kinks(op, operands, node.static)
+        held, rounds = self.held, op.ulps
         try:
             if _is_opened(op):
-                root, _, table = _slope_parts(node, op, operands, self.held)
-                return table[root]
-            if isinstance(op.extended, Reduced):
-                kept, _ = _slope_parts(node, op, operands, self.held)
-                return self.held.round(np.reshape(kept, node.shape))
-            found = self._apply(node, op, operands)
+                root, _, table = _slope_parts(node, op, operands, held)
+                found, rounds = table[root], False
+            elif isinstance(op.extended, Reduced):
+                found, _ = _slope_parts(node, op, operands, held)
+            else:
+                found = self._apply(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
-            found = self.held.value(op, operands, node.static)
-        return self.held.round(found) if op.ulps else found
+            found = held.value(op, operands, node.static)
+        held.note_kinks(op, operands, node.static, found)
+        if isinstance(op.extended, Reduced):
+            found = np.reshape(found, node.shape)
+        return held.round(found, all(found is not o for o in operands)) if rounds else found
 
     def _apply(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended

@@ -31,8 +31,8 @@ from flint import arb
 
 from gradcli.graph.sweep import Parts
 from gradcli.ops.axes import broadcast, sum_to_shape
-from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER
-from gradcli.ops.facts import kinks_of
+from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER, Reduced, is_float
+from gradcli.ops.facts import kinks_of, never
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
 from gradcli.reference.ball import Ball, as_arb, as_float, ball_of
@@ -51,12 +51,13 @@ SAFETY = 16.0  # factor on the error that two estimates of a derivative show
 TOLERANCE = 1e-8
 _HALF_OF_CUT = 1 << 52 - KEPT
 _SOME = 1_000  # entries of a result that are held to the reference
-# The same where NumPy has a loop in the reference's precision: first for functions in doubles,
-# then for long doubles and IEEE arithmetic.
-_SOME_OF_A_LOOP = (10, 5) if WIDER else (200, 200)
+# The same where NumPy has a loop in the reference's precision.
+_SOME_OF_A_LOOP = 10 if WIDER else 200
 _NEAR = 64  # units in the last place by which such a loop may be off
 # Relative: an entry may be off by as much as it changes when its operands change by this.
 _APART = 2.0**-30
+# Relative: what is nearer to the chosen entry of all may be chosen beside the point.
+_TIED = 2.0**-40
 _LEAST = 2.0**-1072  # a few of the smallest doubles
 _FINER = (1.0, 2.0**-8, 2.0**-16)  # factors on the steps
 _CONCLUSIVE = 1e-3  # an estimate with a larger error, relative to the same sums, decides nothing
@@ -100,13 +101,23 @@ class StandIns:
     def random(self) -> np.random.Generator:
         return np.random.default_rng(7)
 
-    def note_kinks(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> None:
-        """Remember whether operands may lie on a kink of an operation."""
+    def note_kinks(
+        self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], found: Any
+    ) -> None:
+        """Remember whether operands may lie on a kink of an operation.
+
+        found  its result, with the axes kept along which it has chosen entries
+        """
         for kink in kinks_of(op):
             met: Any = True  # what decides may take scalars only
             if op.elementwise:
                 with suppress(ValueError, TypeError):
                     met = np.any(kink.where(*operands, **static))
+            elif kink.where is not never:
+                met = np.any(kink.where(found))
+            elif isinstance(op.extended, Reduced):
+                (x,), room = operands, _TIED * np.abs(found)
+                met = np.sum((x >= found - room) & (x <= found + room)) != found.size
             self.kinks |= bool(met)
 
     def contradict(self, derivative_of: str) -> None:
@@ -118,13 +129,15 @@ class StandIns:
         """Return floats as those of the reference, and note that they were doubles."""
         if isinstance(x, tuple):
             return tuple(map(self.widen, x))
-        self.narrow = self.narrow or np.asarray(x).dtype == np.float64
-        return np.asarray(x).astype(self.dtype, copy=False) if _is_float(x) else np.asarray(x)
+        x = np.asarray(x)
+        self.narrow |= x.dtype == np.float64
+        return x.astype(self.dtype, copy=False) if is_float(x) else x
 
-    def round(self, x: Any) -> Any:
+    def round(self, x: Any, in_place: bool = False) -> Any:
         """Round doubles to fewer bits; return long doubles unchanged.
 
-        Rounding then shows as in the engine's doubles, but larger.
+        Rounding then shows as in the engine's doubles, but larger. It is done in place only where
+        the array has memory of its own.
         """
         if self.follows_errors:
             return x
@@ -135,7 +148,8 @@ class StandIns:
             return x
         if x.size > 1 and not any(x.strides):
             return np.broadcast_to(self.round(x.flat[0]), x.shape)
-        bits = x.view(np.int64) + _HALF_OF_CUT
+        bits = x.view(np.int64)
+        bits = np.add(bits, _HALF_OF_CUT, out=bits if in_place and x.flags.owndata else None)
         bits &= -2 * _HALF_OF_CUT
         return bits.view(np.float64)
 
@@ -148,7 +162,7 @@ class StandIns:
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         shape = _shape_of(operands)
         size = math.prod(shape)
-        count = min(size, _SOME_OF_A_LOOP[self.is_wide or op.ulps <= 1])
+        count = min(size, _SOME_OF_A_LOOP)
         # Evenly spaced, from the first entry to the last; 0//0 is 0.
         places = np.arange(count) * (size - 1) // (count - 1)
         some = entries(operands, shape, places)
@@ -205,12 +219,11 @@ class StandIns:
 
     def _slope(
         self, op: Op, smooth: Any, out: Any, operands: Sequence[Any], static: Static, place: int
-    ) -> tuple[Any, Any]:
+    ) -> Any:
         by_sympy = smooth.partial(place)
         try:
             given = [np.asarray(x, self.dtype) for x in operands]
-            slope, size = by_sympy.on_arrays(smooth, out, given, self.dtype, self.follows_errors)
-            return slope, size
+            return by_sympy.on_arrays(smooth, out, given, self.dtype, self.follows_errors)
         except (Unsupported, ValueError):  # ValueError where a reference compares single numbers
             exact = partial(each, lambda m, *numbers: by_sympy.value(m, numbers))
         rule = (op.partials or (None,) * len(operands))[place]
@@ -249,7 +262,7 @@ class StandIns:
         columns = entries(operands, shape, places)
         here, moved = (
             np.asarray(run(given), LONG_DOUBLE)
-            for given in (columns, [c * (1 + _APART) if _is_float(c) else c for c in columns])
+            for given in (columns, [c * (1 + _APART) if is_float(c) else c for c in columns])
         )
         try:
             is_right = _are_near(here, exact(columns), TOLERANCE, np.abs(moved - here) + _LEAST)
@@ -276,7 +289,7 @@ class StandIns:
         Raises Unsupported where it has none.
         """
         self.directions, self.narrow = DIRECTIONS, True
-        wanted = tuple(map(_is_float, operands))
+        wanted = tuple(map(is_float, operands))
         if op.vjp is None:
             raise Unsupported(f"{op.name} of so many entries")
         cotangent: Any
@@ -428,10 +441,6 @@ def differences(
         return second, np.maximum(np.abs(second - first), rest)
 
 
-def _is_float(x: Any) -> bool:
-    return x is not None and not isinstance(x, tuple) and np.asarray(x).dtype.kind == "f"
-
-
 def _cast(x: Any, dtype: Any) -> Any:
     """Return floats of a precision, in lists and tuples, too."""
     if isinstance(x, list):
@@ -441,7 +450,7 @@ def _cast(x: Any, dtype: Any) -> Any:
         if isinstance(x, Parts):
             found.shape = x.shape  # type: ignore[attr-defined]
         return found
-    return np.asarray(x).astype(dtype)[()] if _is_float(x) else x
+    return np.asarray(x).astype(dtype)[()] if is_float(x) else x
 
 
 # -- Entries in balls, one by one

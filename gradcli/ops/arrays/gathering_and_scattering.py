@@ -47,13 +47,13 @@ from gradcli.ops.registry import (
     Arrays,
     Function,
     Index,
-    Kink,
     Number,
     Op,
     Shape,
     declare,
     function,
     is_number,
+    noted_kink,
     one_axis,
 )
 from gradcli.ops.structure import to_int
@@ -166,7 +166,7 @@ def masked_select(x: Any, *, mask: Any) -> Any:
 # -- Entries put to, added to and reduced at indices along an axis -------------------------------
 
 
-_TIES = (Kink(lambda *_: False, "several largest or smallest entries", "shared evenly among them"),)
+_TIES = (noted_kink("several largest or smallest entries", "shared evenly among them"),)
 
 
 def _part(x: Any, shape: Shape) -> Any:

@@ -81,9 +81,9 @@ pow_ = elementwise(
     ulps=2,
     dtype="number",
     extended=Entrywise((
-        lambda x, y: np.where(y == 0, 0.0, y * np.power(x, y - 1)),
+        lambda x, y: y * np.power(x, np.where(y == 0, 0.0, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), 0.0, np.power(x, y) * np.log(np.where(x == 0, 1.0, x))),
-    )), refuses=pytorch.no_power,
+    ), np.power), refuses=pytorch.no_power,
     carries=power,
 )
 sqrt = elementwise(

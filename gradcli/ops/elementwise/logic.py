@@ -190,7 +190,7 @@ where: Op = piecewise(
     dtype="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
-    extended=Entrywise((None, lambda c, x, y: np.where(c, 1.0, 0.0), lambda c, x, y: np.where(c, 0.0, 1.0))),
+    extended=Entrywise((None, lambda c, x, y: c != 0, lambda c, x, y: c == 0)),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, "
     "whatever its value. "
     ">>> where(x > 0, x, 0.1*x)",

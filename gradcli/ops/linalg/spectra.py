@@ -42,13 +42,13 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
 from gradcli.ops.registry import (
     Function,
-    Kink,
     Op,
     Shape,
     axes_of,
     declare,
     function,
     need_axes,
+    noted_kink,
     structural,
     witness,
 )
@@ -110,7 +110,7 @@ def _eigh_vjp(cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> Any:
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh", work=12, ends=_EQUAL_VALUES), vjp=_eigh_vjp, shape=_eigh_shape,
     static={"UPLO": "L"}, results="eigenvalues eigenvectors", saves="out", core_dims=(2,), backward="LinalgEigh",
-    kinks=Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"), extended=Whole("EIGH"),
+    kinks=noted_kink("equal eigenvalues", "that of LAPACK's eigenvectors"), extended=Whole("EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as "
     "NumPy has them: a "
@@ -185,7 +185,7 @@ svd: Op = structural(
 
 @function(
     backward="LinalgSvd",
-    kinks=Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of "
+    kinks=noted_kink("equal singular values, or singular values of 0", "that of "
     "LAPACK's singular vectors"),
 )
 def svdvals(x: Any) -> Any:
@@ -278,7 +278,7 @@ def _pinv_vjp(cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> Any:
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv", work=2, ends=_OF_LOW_RANK), vjp=_pinv_vjp, shape=_pinv_shape,
     static={"rtol": None, "atol": None}, saves="x out", core_dims=(2,),
-    backward="LinalgPinv", kinks=Kink(lambda *_: False, "a matrix of low rank", "that at a fixed rank"),
+    backward="LinalgPinv", kinks=noted_kink("a matrix of low rank", "that at a fixed rank"),
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up "
     "to atol, count as zero, and the "
     "gradient is that at a fixed rank. >>> pinv(A) @ b",

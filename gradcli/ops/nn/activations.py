@@ -31,7 +31,7 @@ from gradcli.ops.elementwise.logic import (
     where,
 )
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.extended import Entrywise
+from gradcli.ops.extended import LOGSUMEXP, Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
 from gradcli.ops.registry import (
@@ -58,8 +58,12 @@ from gradcli.ops.structure import detach
 # -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow ------
 
 
+def _largest(x: Any, axis: Any) -> Any:
+    return np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+
+
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
-    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = _largest(x, axis)
     top = np.where(np.isfinite(top), top, 0)  # inf - inf would be NaN
     total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return np.reshape(total, reduced_shape(np.shape(x), axis, keepdims))[()]
@@ -107,6 +111,7 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
+    extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
 )
@@ -117,7 +122,7 @@ composite(
 
 
 def _softmax(x: Any, axis: Any) -> Any:
-    small = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
+    small = np.exp(x - _largest(x, axis))
     return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 
@@ -140,7 +145,7 @@ def softmax(x: Any, *, axis: Stated = None) -> Any:
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
-    apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    apart = x - _largest(x, axis)
     # The largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near
     # it is to 0.
     largest = apart == 0
@@ -235,7 +240,7 @@ relu = piecewise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
     symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
-    extended=Entrywise((lambda x: np.where(x > 0, 1.0, 0.0),)), kinks=Kink(lambda x: x == 0, "x = "
+    extended=Entrywise((lambda x: x > 0,)), kinks=Kink(lambda x: x == 0, "x = "
     "0", "0", SAME),
     doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),

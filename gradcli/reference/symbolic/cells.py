@@ -15,7 +15,7 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_function
+from gradcli.reference.symbolic.translate import OfSympy, Smooth, smooth_function, symbols_of
 
 
 def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
@@ -38,7 +38,7 @@ def partial(cells: Any, call: Any, place: int) -> Any:
 @cache
 def _smooth(function: Any, given: tuple[fmpq | None, ...]) -> Smooth:
     """Return a function of sympy's that knows some numbers, such as orders of derivatives."""
-    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(len(given)))
+    symbols = symbols_of(len(given))
     told = [
         x if q is None else sympy.Rational(int(q.p), int(q.q))
         for x, q in zip(symbols, given, strict=True)

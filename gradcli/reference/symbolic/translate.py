@@ -130,9 +130,13 @@ def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
     return _smooth_function(op, count, tuple(sorted(static.items())))
 
 
+def symbols_of(count: int) -> tuple[Any, ...]:
+    return tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
+
+
 @cache
 def _smooth_function(op: Op, count: int, static: tuple[tuple[str, Any], ...]) -> Smooth:
-    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
+    symbols = symbols_of(count)
     return Smooth(expression_of(op, symbols, dict(static)), symbols)
 
 
@@ -184,7 +188,7 @@ def program_of(function: Any, count: int) -> Steps:
 
     The function is one of sympy's, or one that a record has made.
     """
-    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
+    symbols = symbols_of(count)
     return Steps.of([function(*symbols)], symbols)
 
 
