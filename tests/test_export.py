@@ -22,7 +22,7 @@ NEEDS = {
     "c": compiler(),
 }
 ARRAYS = {
-    "entries": ("3*a**3 - b**2", {"a": [2.0, 3.0], "b": [6.0, 4.0]}),
+    "entries": ("3*a**3 - (b > 0)*b**2", {"a": [2.0, 3.0], "b": [6.0, 4.0]}),
     "broadcast": ("a*b + c", {"a": [[1.0], [2.0]], "b": [3.0, 4.0, 5.0], "c": 0.5}),
     "reductions": ("sum(x*x, axis=0) + mean(x) - std(x[0]) + max(x, axis=0)", {"x": [[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]]}),
     "product of matrices": ("sum((w @ x - y)**2)", {"w": [[1.0, 2.0], [3.0, -1.0], [0.5, 0.2]], "x": [1.0, -2.0], "y": [1.0, 2.0, 3.0]}),
@@ -84,7 +84,7 @@ def test_programs_on_arrays_give_the_engines_numbers(target: str) -> None:
 
 def test_sympy_gets_expressions_of_symbols() -> None:
     branches = "relu6(x) + clip(x, 0, None)*x**y + where(x == 2, 5, x)"
-    text = f"x**2*sin(y) + {branches} + where(x != 2 or y < 1, 1, x)/erfcx(y)"
+    text = f"x**2*sin(y) + {branches} + where(x != 2 or y < 1, 1, x)/erfcx(y) + (x > 3)*x"
     (trial,) = program("f", text, {"x": 2.0, "y": 0.5})
     at = {name: sympy.Symbol(name, real=True) for name in "xy"}
     numbers = {at["x"]: sympy.Float(2), at["y"]: sympy.Float(0.5)}

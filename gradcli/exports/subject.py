@@ -18,6 +18,7 @@ from gradcli.graph.nodes import Domain, Expr, Graph, Rebuilding, interpret, reac
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import to_float
 from gradcli.plans.folding import Folder, constant_of
 from gradcli.texts import clip_text
 
@@ -217,7 +218,11 @@ def writable(subject: Subject, target: str, writes: Writes) -> Subject:
     subject = _open_operations(plain(subject), target, writes)
     folder = Guarding(subject.value.graph)
     roots = folder.fold(subject.roots)
-    return _open_operations(subject.rebuilt(folder.done, roots), target, writes)
+    subject = _open_operations(subject.rebuilt(folder.done, roots), target, writes)
+    slopes = subject.gradients.items()
+    return replace(
+        subject, gradients={n: to_float(x) if x.kind == "bool" else x for n, x in slopes}
+    )
 
 
 def _open_operations(subject: Subject, target: str, writes: Writes) -> Subject:

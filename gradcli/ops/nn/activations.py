@@ -122,7 +122,7 @@ composite(
 
 
 def _softmax(x: Any, axis: Any) -> Any:
-    small = np.exp(x - _largest(x, axis))
+    small = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
     return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 

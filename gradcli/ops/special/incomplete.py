@@ -372,7 +372,7 @@ def _regularized_gamma(sign: int) -> Function:
             return m.nan
         if x == 0 or x == m.inf:
             return m.one if not n and (x > 0) == (sign > 0) else m.zero
-        is_far = bool(x > a + 1)
+        is_far = float(x - a) > 1  # of a ball its middle decides: both ways are right
         name, start = ("gammaincc", ()) if is_far else ("gammainc", (0,))
         found = _derivative_by_parameters(
             name, lambda m, a, x: m.gammainc(a, *start, x, regularized=True), (n,)

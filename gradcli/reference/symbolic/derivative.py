@@ -231,9 +231,14 @@ def written_for_sympy(op: Any, operands: Sequence[Any], static: Mapping[str, Any
     if op.algebra == "choice":
         return "sympy.Piecewise(({1}, {0}), ({2}, True))"
     number = count()
-    places = [None if x is None else sympy.Symbol(f"_{next(number)}", real=True) for x in operands]
+
+    def place_of(operand: Any) -> Any:
+        symbol = None if operand is None else sympy.Symbol(f"_{next(number)}", real=True)
+        counts = operand is not None and operand.kind == "bool" != op.dtype
+        return sympy.Piecewise((1, symbol), (0, True)) if counts else symbol
+
     try:
-        found = sympy.sympify(expression_of(op, places, static))
+        found = sympy.sympify(expression_of(op, [*map(place_of, operands)], static))
         found = found.replace(  # a record's function that sympy can write in another way
             lambda part: getattr(part, "formula", None) is not None,
             lambda part: part.formula(part.args[0], int(part.args[1])),

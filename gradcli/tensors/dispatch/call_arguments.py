@@ -77,8 +77,8 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] =
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
 _ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross meshgrid")
 _OF_DIFFERENCES = words("mse_loss l1_loss smooth_l1_loss huber_loss")
-# Functions whose indices do not count from the end.
-_FROM_0 = words(
+# Functions whose indices do not count from the end, which is checked at every call.
+FROM_0 = words(
     "gather index_select scatter scatter_add scatter_reduce index_add index_copy index_reduce"
 )
 # The fewest and the most axes of operands.
@@ -130,9 +130,6 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
                 f"Using a target size ({arguments[1].shape}) that is different to the input size "
                 f"({arguments[0].shape}): they are broadcast, which is likely to be a mistake"
             )
-    index = arrays[1] if name in _FROM_0 and arrays[1:] else None
-    if isinstance(index, np.ndarray) and (index < 0).any():
-        raise PlaceError(f"{name}: indices are counted from 0, not {index.min()}")
     if arrays and not any(array.dtype.kind in FLOATS for array in arrays):
         common = result_type(arrays)
         if (name in _FLOATS_ONLY and _ALSO.get(name) != common.name) or (
@@ -145,6 +142,15 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     for array in arrays:
         if not fewest <= array.ndim <= most:
             raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
+
+
+def check_indices(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Refuse indices below 0 where they do not count from the end."""
+    if bare(name) in FROM_0:
+        index = keywords.get("index", arguments[2] if len(arguments) > 2 else None)
+        places = getattr(index, "array", None)
+        if isinstance(places, np.ndarray) and (places < 0).any():
+            raise PlaceError(f"{name}: indices are counted from 0, not {places.min()}")
 
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:

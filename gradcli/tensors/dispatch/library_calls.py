@@ -42,9 +42,12 @@ from gradcli.tensors.dispatch.apply import (
     region_of,
 )
 from gradcli.tensors.dispatch.call_arguments import (
+    FROM_0,
     HOST,
     NUMPY_HOST,
     OF_NUMBERS,
+    bare,
+    check_indices,
     check_taken,
     in_dtype,
     no_tensor,
@@ -311,7 +314,8 @@ def _call_and_keep(
         result = call(name, library, arguments, keywords)
     if len(FORMS) >= _MOST_FORMS:
         FORMS.clear()
-    FORMS[key] = steps.form(record, result) or False
+    reads_entries = bare(name) in FROM_0  # every call's indices are checked
+    FORMS[key] = (not reads_entries and steps.form(record, result)) or False
     return result
 
 
@@ -336,6 +340,7 @@ def _call_with_dtypes(
     """
     if library != TORCH:
         return _call(name, library, arguments, keywords)
+    check_indices(name, arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # otherwise it computes in that dtype
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
