@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import ValueAlone, cross_check
-from gradcli.check.judge import NOTHING, numbers
+from gradcli.check.judge import numbers
 from gradcli.check.verdicts import OF_HOLDING, Asserted, Check, Claim, VariableCheck, Verdict, Worst
 from gradcli.errors import ShapeError
 from gradcli.graph.nodes import Expr, definition_order, forward, reachable, rebuild
@@ -21,7 +21,7 @@ from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
 from gradcli.options import Options
-from gradcli.reference.algebra import NO_VALUE, Unsupported
+from gradcli.reference.algebra import NO_VALUE, NOTHING, Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.tape import reference_at
@@ -365,9 +365,7 @@ def _signs(
     signs = np.full(floats.shape, _UNKNOWN)
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None:
         with np.errstate(all="ignore"):
-            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(
-                np.abs(floats), told.within
-            )
+            error = 2 * part.max_abs_error + 4 * 2.0**-52 * np.maximum(np.abs(floats), told.within)
             signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*NO_VALUE):

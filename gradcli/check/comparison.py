@@ -21,13 +21,13 @@ from gradcli.reference.deadline import in_time
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
 
-_RULE = 25  # digits to which the engine's exact rules must equal the reference
-_LIMIT_DIGITS = 12  # the same for a float and a one-sided limit
-_LIMIT = 15  # the same where the reference is a two-sided limit
+_RULE = 1e-25  # how far the engine's exact rules may be from the reference, relative to it
+_ONE_SIDED = 1e-12  # the same for a float and a one-sided limit
+_LIMIT = 1e-15  # the same where the reference is a two-sided limit
 SHOWN = 1e-7  # relative to an entry: a larger bound is reported
-_KNOWN = 20  # digits to which a reference must be known before floats are compared with it
+_KNOWN = 1e20  # times the error of a reference, above which floats are compared with it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
-_EPSILON = float(np.finfo(float).eps)
+_EPSILON = 2.0**-52
 _SMALLEST = 2.0**-1074
 # A smaller bound only says that floats end here, not how well a number is known.
 _FAINT = 2.0**-1000
@@ -64,7 +64,6 @@ class Comparison:
         self.reference, self.engine = (np.ravel(part).tolist() for part in (reference, engine))
         self.computed = np.ravel(computed).astype(float).tolist()
         self.bounds = np.ravel(np.broadcast_to(bounds, self.shape)).astype(float).tolist()
-        self._share = m.mpf(10) ** -_RULE
         # The part of a bound that the working precision leaves open.
         self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON
         self.dtype = np.asarray(computed).dtype
@@ -92,13 +91,13 @@ class Comparison:
 
     def _entry(self, i: int) -> Told:
         m, computed, reference = self.m, self.computed[i], self.reference[i]
-        tolerance = self._share
+        tolerance = _RULE
         sides = self.sides.get(i)
         if sides is not None:
             if sides.limit is None:
                 return self._kink(i, sides) if sides.inside is None else self._edge(i, sides)
             reference = self.reference[i] = sides.limit
-            tolerance = m.mpf(10) ** -_LIMIT
+            tolerance = _LIMIT
             if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(
                 reference
             ):
@@ -136,13 +135,9 @@ class Comparison:
         return Verdict.AGREE, None
 
     def slack(self, i: int) -> Any:
-        """Return what rounding at the working precision does to the terms of an entry.
-
-        A limit from both sides is less accurate, so that it gets more slack.
-        """
+        """Return what rounding at the working precision does to the terms of an entry."""
         bound = self.bounds[i]
-        slack = self._grain * bound if math.isfinite(bound) else self.m.zero
-        return slack + self.m.mpf(10) ** -28 if i in self.sides else slack
+        return self._grain * bound if math.isfinite(bound) else self.m.zero
 
     @property
     def is_unsettled(self) -> bool:
@@ -158,8 +153,8 @@ class Comparison:
     def _is_open(self, i: int, size: Any) -> bool:
         slack = known = self.slack(i)
         if self.radii:
-            known = self.radii[i] * self.m.mpf(10) ** _KNOWN
-            if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
+            known = self.radii[i] * _KNOWN
+            if not self.radii[i] <= _RULE * max(abs(self.engine[i]), size) + slack:
                 return True
         # Too few digits are known to tell it from zero, or to count lost bits.
         return bool(slack > _SMALLEST and known > 0 and known >= size)
@@ -175,9 +170,7 @@ class Comparison:
         The derivative exists from one side only there. A rule that gives it is right.
         """
         computed = self.computed[i]
-        if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(
-            10
-        ) ** -_LIMIT_DIGITS * abs(sides.inside):
+        if abs(computed - sides.inside) <= _ONE_SIDED * abs(sides.inside):
             self.reference[i] = sides.inside
             return Verdict.AGREE, None
         return (
@@ -204,7 +197,7 @@ class Comparison:
                 Verdict.UNDETERMINED,
                 f"no limit of the derivative is seen from the {sides.open} ({sides.place})",
             )
-        elif not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
+        elif not (self.m.isfinite(sides.left) or self.m.isfinite(sides.right)):
             finite = "finite " if self.m.isinf(sides.left) or self.m.isinf(sides.right) else ""
             return (
                 Verdict.UNDEFINED,
@@ -319,7 +312,7 @@ class Comparison:
         bound = self.bounds[i]
         known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
         size = abs(self.reference[i])
-        if off <= bound < math.inf and size <= known and size <= self.m.mpf(10) ** -20 * bound:
+        if off <= bound < math.inf and size <= known and 1e20 * size <= bound:
             if self.computed[i]:
                 self.zeros.add(i)
             return float(off), 0.0  # a true zero has no relative error
@@ -388,7 +381,7 @@ def compare_arrays(
     ]
     places = list(dict.fromkeys(int(np.argmax(rank)) for rank in ranks))
     m = context()
-    m.dps = 2 * _RULE
+    m.dps = 50
     exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
     check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
     check.lost, check.wrong = None, int(wrong.sum())

@@ -256,9 +256,9 @@ class _Formula:
         return result
 
     def _entry(self, i: int, said: Any, is_exact: bool) -> Held:
-        m, truth = self.truth.m, self.truth
+        truth = self.truth
         digits = _AT_A_KINK if i in truth.sides else _HERE if self.digits == _EXACT else self.digits
-        found = decide_entry(None, self.claim, truth, i, said, m.mpf(10) ** -digits, truth.slack(i))
+        found = decide_entry(None, self.claim, truth, i, said, 10.0**-digits, truth.slack(i))
         alike = found.verdict is Verdict.MISMATCH and float(said) == float(truth.reference[i])
         # They agree as far as floats can tell: no digits may be left, or both have underflowed.
         return Held(Verdict.AGREE) if alike and not (is_exact and float(said)) else found
@@ -341,7 +341,7 @@ class _Formula:
         with suppress(*NO_VALUE), m.workdps(_DIGITS[0]):
             both = self._both(m, self.leaves)
             return both is not None and all(
-                abs(said - right) <= m.mpf(10) ** -self.digits * abs(right)
+                abs(said - right) <= 10.0**-self.digits * abs(right)
                 for right, said in zip(*map(np.ravel, both), strict=True)
             )
         return False
@@ -351,7 +351,7 @@ class _Formula:
         if found is None:
             return None  # on a kink, or outside the domain
         right, said = found
-        tolerance = m.mpf(10) ** -self.digits
+        tolerance = 10.0**-self.digits
         for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
             if not m.isfinite(r):
                 continue
@@ -418,7 +418,7 @@ class _Formula:
             (printed,) = rebuild([simple], {}, {chain: mul})
             values = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
             found = self._value_of(printed, m, values)[place]
-            return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
+            return text if abs(found - off) <= 1e-9 * abs(off) else None
         except (*NO_VALUE, RecursionError):
             return None
 

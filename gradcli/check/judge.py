@@ -39,7 +39,15 @@ from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
 from gradcli.ops.facts import kinks_of
 from gradcli.ops.operands import Opened
-from gradcli.reference.algebra import NO_VALUE, Algebra, Numbers, Unsupported, settle, surely_zero
+from gradcli.reference.algebra import (
+    NO_VALUE,
+    NOTHING,
+    Algebra,
+    Numbers,
+    Unsupported,
+    settle,
+    surely_zero,
+)
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
@@ -156,8 +164,6 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure must have
-# Power of ten below which an enclosure of zero counts as zero: floats end earlier.
-NOTHING = -400
 
 
 def _compare(
@@ -216,14 +222,16 @@ _MANY, _LARGE = (
     30_000,
     5_000,
 )  # above so many scalar operations, or entries of one array, arrays are judged whole
-_RULES = 20  # digits to which the rules must be right for a mismatch to be the floats' fault
+_RULES = 1e-20  # relative: the rules must be so near for a mismatch to be the floats' fault
 # Passes of the reference and the rules over all operations at one precision, roughly.
 _PASSES = 4
-_BESIDE = 4 * float(np.finfo(float).eps)  # relative: a step to both sides of kinks
+_BESIDE = 2.0**-50  # relative: a step to both sides of kinks
+_FURTHER = 1024.0  # times such a step, from where a continuous function differs more
+_LASTING = 0.9  # share of that difference that a jump has already at the nearer step
 _SEED = 20_100_719  # none that data are drawn with: they would be in step
 _JUMP = 1e-6  # an entry that differs by more on both sides lies on a kink; relative, too, to all
 _SHARE = 4  # balls are at least this many times as fast as plain multi-precision numbers
-_STABLE, _STABLE_LIMIT = 30, 12  # digits that more precision leaves unchanged; for limits
+_STABLE, _STABLE_LIMIT = 1e-30, 1e-12  # changes by more precision that are none; for limits
 _ALL_FLOATS = 400  # digits enough that nothing floats can tell from zero cancels
 _TIMES = 2  # numbers of the large arrays' reference are this many times as long as doubles
 _ADJOINTS = 3  # arrays per adjoint in that reference: itself, its error, and where anything flows
@@ -314,10 +322,7 @@ class Judge:
         Then only rounding, overflow or underflow can be at fault.
         """
         wrong = [(c.m, c.reference[i], c.engine[i]) for c in self.comparisons for i in c.mismatches]
-        return not any(
-            m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r)
-            for m, r, e in wrong
-        )
+        return not any(m.isfinite(r - e) and abs(r - e) > _RULES * abs(r) for m, r, e in wrong)
 
     def comparison(self, of: str) -> Comparison:
         """Return the comparison of the value, or of the gradient by a name."""
@@ -350,9 +355,9 @@ class Judge:
         m = _context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = self.float_results(self.root, [])[0] if value is None else value
-        value_bound, bounds, self.overflown = error_bounds(*self.question)
+        bounds, self.overflown = error_bounds(*self.question)
         found = [np.asarray(reached), *self.gradients]
-        floats = [*zip(found, [value_bound, *bounds], strict=True)]
+        floats = [*zip(found, bounds, strict=True)]
         source, self.comparisons = self._by_balls(m, floats) or self._by_numbers(m, floats)
         self.decided = True
         parts = [comparison.result(source) for comparison in self.comparisons]
@@ -553,7 +558,7 @@ class Judge:
                 ):
                     if i in own and own[i].gap:
                         own[i].others = [*own[i].others, chosen]
-                    elif i not in own and not is_close(m, *pair):
+                    elif i not in own and not is_close(*pair):
                         own[i] = Sides(choice.place, choice.convention, *pair)
         smooth = not (tape.scalars.events or any(self._mask_kinks.values())) and are_finite(
             m, reference
@@ -593,13 +598,13 @@ class Judge:
 
         held = StandIns()
         try:
-            value_bound, bounds, _ = error_bounds(*self.question)
+            allowed, _ = error_bounds(*self.question)
             found = self._reference(held, _TIMES, "the reference in long double")
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
         computed = [found.value if value is None else value, *self.gradients]
-        allowed, errors = [value_bound, *bounds], [0.0, *found.errors]
+        errors = [0.0, *found.errors]
         rights = zip(self.names, [found.value, *found.slopes], strict=True)
         parts, wide = [], {}
         for i, (name, right) in enumerate(rights):
@@ -628,34 +633,54 @@ class Judge:
 
     @np.errstate(all="ignore")
     def _note_kinks(self, held: StandIns, parts: Sequence[VariableCheck]) -> None:
-        """Make agreement a kink where gradients are others on both sides of the point.
+        """Make agreement a kink where gradients, or values, are others on both sides of the point.
 
         Entries move by some units in the last place, zeros by some of the mean, all differently, so
-        that ties come apart.
+        that ties come apart. What is continuous differs more further away, what is only rounding by
+        no more than its bound.
         """
-        if not held.kinks and not self._masks:
+        if not (held.kinks or self._masks):
             return
-        draw, low, high = np.random.default_rng(_SEED).uniform, {**self.leaves}, {**self.leaves}
+        draw, steps = np.random.default_rng(_SEED).uniform, {}
         for leaf in reachable(self.nodes):
             if leaf.is_leaf and leaf.kind == "float":
                 size = np.abs(self.leaves[leaf]).astype(float)
                 step = _BESIDE * np.where(size, size, _mean(size) or 1.0) * draw(1, 2, size.shape)
-                low[leaf], high[leaf] = low[leaf] - step, high[leaf] + step
+                steps[leaf] = size + step - size  # exact: ties come apart alike further away
+
+        def points(times: float, *xs: Expr) -> list[dict[Expr, Any]]:
+            moves = {leaf: times * steps[leaf] for leaf in reachable(xs) if leaf in steps}
+            return [
+                self.leaves | {leaf: self.leaves[leaf] + way * moves[leaf] for leaf in moves}
+                for way in (-1, 1)
+            ]
+
         turned = set[Expr]()
         for mask in self._masks:
-            both = [forward([mask], self.every_leaf(mask) | at)[mask] for at in (low, high)]
-            if np.not_equal(*both).any():
+            both = points(1, *self.nodes)
+            if np.not_equal(
+                *(forward([mask], self.every_leaf(mask) | at)[mask] for at in both)
+            ).any():
                 turned |= {*definition_order(mask)}
-        sides = [self.float_results(self.root, at=at)[1:] for at in (low, high)]
-        for (name, x), part, chosen, *both in zip(
-            self.wrt.items(), parts, self.gradients, *sides, strict=True
-        ):
-            left, right = (np.broadcast_to(side, x.shape) for side in both)
-            jump, size = abs(right - left), np.maximum(abs(left), abs(right))
-            on = jump > _JUMP * np.maximum(size, _mean(size))
-            if part.verdict is Verdict.AGREE and (on.any() or x in turned):
+        for (name, x), part, chosen in zip(self.wrt.items(), parts, self.gradients, strict=True):
+            # Each moves alone: a derivative may jump only where another name moves.
+            beside = [*points(1, x), *points(_FURTHER, x)]
+            bounds, _ = error_bounds(self.root, [x], beside[-1], self.seed, "float64")
+            values, slopes = zip(
+                *(self.float_results(self.root, [x], at) for at in beside), strict=True
+            )
+            leaps, on = (
+                abs(b - a) > np.maximum(bound, _LASTING * abs(d - c))
+                for (a, b, c, d), bound in zip((values, slopes), bounds, strict=True)
+            )
+            left, right = (np.broadcast_to(side, x.shape) for side in slopes[:2])
+            size = np.maximum(abs(left), abs(right))
+            on &= abs(right - left) > _JUMP * np.maximum(size, _mean(size))
+            if part.verdict is Verdict.AGREE and (on.any() or leaps.any() or x in turned):
                 part.verdict, part.worst = Verdict.KINK, None
                 part.reason = "a comparison in a mask turns here"
+                if leaps.any():
+                    part.reason = "the function jumps here"
                 if on.any():
                     i = index_of(int(np.argmax(on)), x.shape)
                     part.worst = Worst(i, float(chosen[i]), float(chosen[i]))
@@ -724,7 +749,7 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
     if before is None or before.verdicts[i] is not Verdict.MISMATCH:
         return False
     m, numbers = now.m, (now.reference[i], now.engine[i])
-    near = m.mpf(10) ** -(_STABLE if i not in now.sides else _STABLE_LIMIT)
+    near = _STABLE if i not in now.sides else _STABLE_LIMIT
     pairs = zip((before.reference[i], before.engine[i]), numbers, strict=True)
     return all(
         x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))

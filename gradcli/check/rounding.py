@@ -580,7 +580,7 @@ def _values_with_bounds(
 
 def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
-) -> tuple[np.ndarray, list[np.ndarray], bool]:
+) -> tuple[list[np.ndarray], bool]:
     """Return how far from the truth rounding may take the value and each gradient.
 
     The bound is infinite where the result may be anything. The last item tells whether something on
@@ -591,10 +591,10 @@ def error_bounds(
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
     with np.errstate(all="ignore"):
         found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
-        value, *bounds = map(
+        bounds = map(
             top.arithmetic.allowance, [top, *map(found.get, wrt)], [x.shape for x in [root, *wrt]]
         )
-    return value, bounds, top.arithmetic.overflown
+        return [*bounds], top.arithmetic.overflown
 
 
 # -- Branches that rounding decides: comparisons whose sides are within rounding of each other, and

@@ -74,9 +74,7 @@ def check_solution(
         open_ = VariableCheck(Verdict.UNDETERMINED, reason=f"the equation is not solved: {off}")
         return [Check(Verdict.UNDETERMINED, dict.fromkeys(claims[0], open_), reason=open_.reason)]
     # How far off the solution is, and the rounding error of the multipliers.
-    epsilon = max(
-        [float(np.finfo(float).eps), *(epsilon_of(part.dtype) for part in claims[0].values())]
-    )
+    epsilon = max([2.0**-52, *(epsilon_of(part.dtype) for part in claims[0].values())])
     unsure = 4 * (step + float(np.linalg.cond(jacobian)) * epsilon)
     truth = truth_of(replace(there, wrt=subject.wrt))
     atol = truth.atol

@@ -35,7 +35,7 @@ from gradcli.ops.spec import Carrier, Op
 
 
 _ALWAYS = math.inf  # the order of a zero that stays zero
-_SMALLEST, _LARGEST = np.finfo(float).smallest_subnormal, np.finfo(float).max
+_SMALLEST, _LARGEST = 2.0**-1074, np.finfo(float).max
 _FAR_OUT = 1e4  # a function that is not 0 out here vanishes no faster than a power
 _FAST = 1e9  # the order of what vanishes faster than any power
 _NUDGE = 1e-3

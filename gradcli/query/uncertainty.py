@@ -30,7 +30,7 @@ from gradcli.texts import one_line
 # Relative to the largest entry: the asymmetry that rounding may leave, and the size it may leave of
 # a smallest eigenvalue of 0.
 _CLOSE = 1e-9
-_ROUNDING = 8 * np.finfo(float).eps
+_ROUNDING = 2.0**-49
 _FEW = 32  # most entries of names for which second order is examined
 _MOST_RESULTS, _LONGEST = 8, 20  # most numbers with covariances shown; characters of each label
 _MATTERS = 0.05  # share of the standard deviation from which on a note is written

@@ -31,6 +31,8 @@ NO_VALUE = (GradcliError, Unsupported, ValueError, ArithmeticError)
 # Binary exponents beyond which a number counts as infinite (or as zero): far outside the floats'
 # range, and cheap to compute with.
 _LARGEST = 1 << 18
+# Power of ten below which what may be zero counts as zero: floats end earlier.
+NOTHING = -400
 _HUGE = 1e20  # entries beyond make iterations long
 _GUARD = 15  # digits that rounding may cost an iteration
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, pairwise, product
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr, definition_order
 from gradcli.graph.transforms import Derivation
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra, Step
+from gradcli.reference.algebra import NOTHING, Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
@@ -24,9 +24,10 @@ from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 STEPS = (-60, -90)  # powers of ten, relative to the entry
 _MORE = (-30, -60, -90, -120)  # steps where the two samples show nothing
-_TINY = 1e-4  # below this, samples that shrink tend to zero
+_APART = 30  # power of ten from step to step
+_POWER = 1e-100  # samples this near to a power of the distance are zero in the end
 _LASTING = 0.9  # share of a difference of samples that the next one has where they grow unboundedly
-_ALIKE = 12  # digits to which two extrapolations must agree
+_ALIKE = 1e-12  # relative: how far apart two extrapolations may be
 
 At = Callable[[Any], tuple[Any, Any]]  # derivatives and values at a distance from a point
 
@@ -58,19 +59,20 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
           None
     """
     for steps in (STEPS, _MORE):
-        moves = [sign * m.mpf(10) ** step for step in steps]
-        samples = [tuple(map(np.ravel, at(move))) for move in moves]
+        moves, samples = [sign * m.mpf(10) ** step for step in steps], []
+        for step, move in zip(steps, moves, strict=True):
+            with _probing(m, step):
+                samples.append(tuple(map(np.ravel, at(move))))
         slopes, values = (
             [_limit(m, row) for row in zip(*column, strict=True)]
             for column in zip(*samples, strict=True)
         )
-        if all(map(m.isfinite, (*slopes, *values))):
+        jumps = [*map(partial(_jump, m), value, zip(*(row for _, row in samples), strict=True))]
+        if all(map(m.isfinite, (*slopes, *values, *jumps))):
             break
     last = samples[-1][1]
     outside = any(v != v for v in last)
-    continuous = not outside and all(
-        is_same(m, v, here) for v, here in zip(values, value, strict=True)
-    )
+    continuous = not (outside or any(jumps))
     if size is not None and not outside and not m.isfinite(slopes[0]):
         base = value[0] if continuous else last[0]
         if m.isfinite(base):
@@ -82,56 +84,64 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
 
 def is_same(m: Any, x: Any, y: Any) -> bool:
     """Tell whether two values are one: a function that differs by less does not jump."""
-    return bool(
-        x == y
-        or (
-            m.isfinite(x) and m.isfinite(y) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))
-        )
-    )
+    return bool(x == y or (m.isfinite(x - y) and is_close(x, y, 1e-20)))
 
 
-def is_close(m: Any, x: Any, y: Any) -> bool:
+def is_close(x: Any, y: Any, share: float = 1e-15) -> bool:
     """Tell whether two derivatives are one."""
-    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)) + m.mpf(10) ** -25)
+    return bool(abs(x - y) <= share * max(abs(x), abs(y)))
+
+
+def _jump(m: Any, here: Any, samples: Sequence[Any]) -> Any:
+    """Return the limit of how far samples of a value are from that at the point itself."""
+    if is_same(m, _limit(m, samples), here):
+        return m.zero
+    return _limit(m, [value - here for value in samples])
 
 
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
     """Return the limit of samples: a number, an infinity, NaN where they wander, or `_UNSEEN`."""
     before, last = samples[-2:]
-    if any(x != x for x in (before, last)):
+    if before != before or last != last:
         return m.nan
-    if before == last or not m.isfinite(last):
+    if not last or not m.isfinite(last) or is_close(before, last):
         return last
-    if abs(last) <= abs(before) / 10 and abs(last) < _TINY:
-        return m.zero
-    if is_close(m, before, last):
-        # Otherwise, only the remainder of terms that cancel.
-        return last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero
-    if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
+    if not all(map(m.isfinite, samples)):
+        return _UNSEEN
+    if any(is_close(before, last * 10**shrunk, _POWER) for shrunk in (_APART, 2 * _APART)):
+        return m.zero  # as the distance, or as its square
+    if len(samples) < len(_MORE) - 1:
         return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]
-    if any(change * changes[-1] <= 0 for change in changes):
-        return m.nan
-    if all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes)) and abs(last) > abs(before):
+    steady = all(change * changes[-1] > 0 for change in changes)
+    lasting = all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes))
+    if steady and lasting and abs(last) > abs(before):
         return m.inf * m.sign(last)
     ends = [
         b - y * y / (y - x)
         for b, x, y in zip(samples[2:], changes, changes[1:], strict=False)
         if x != y
     ]  # Aitken's extrapolation
-    known = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
-    return ends[-1] if known else _UNSEEN
+    if steady and len(ends) > 1 and is_close(ends[0], ends[1], _ALIKE):
+        return ends[-1]
+    # Also what is only rounding, and may be exactly zero by chance.
+    if all(2 * abs(b) <= abs(a) for a, b in pairwise(filter(None, samples))):
+        return m.zero
+    return _UNSEEN if steady else m.nan
 
 
-PROBING_DIGITS = 300
+PROBING_DIGITS = 200
 _EVALUATIONS = 8  # passes through all operations that one probe takes
 _MOST_ORDERS = 32  # most orders in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
-def _probing(m: Any) -> Any:
-    """Return a context with enough digits to look at points beside one."""
-    return m.workdps(max(PROBING_DIGITS, m.dps))
+def _probing(m: Any, step: int = STEPS[0]) -> Any:
+    """Return a context with enough digits to look at points beside one.
+
+    The nearer they are, the more digits it has: then what is only rounding shrinks.
+    """
+    return m.workdps(max(PROBING_DIGITS, m.dps) * step // STEPS[0])
 
 
 def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list[list[Any]]:
@@ -141,32 +151,31 @@ def limits_of_value(m: Any, asked: Any, x: Expr, index: tuple[int, ...]) -> list
 
     An infinite limit counts where the value is finite further away; elsewhere the value is too
     large rather than at a pole.
+
+    Values alone need no derivatives of what nearly cancels: half of the digits is enough, and
+    many times as fast, at the cube roots of distances.
     """
     here = exact_array(m, asked.leaves[x])
     size = abs(here[index]) or m.one
 
-    def value(move: Any) -> Array:
+    def at(move: Any) -> tuple[Any, Array]:
         there = here.copy()
-        there[index] += move * size
-        y = _tape_beside(m, asked, {x: there}).run(asked.root)
-        return np.ravel(Algebra.map(plain, y))
+        with m.workdps(m.dps // 2):
+            there[index] += m.sign(move) * m.cbrt(abs(move)) * size
+            y = _tape_beside(m, asked, {x: there}).run(asked.root)
+        return (), Algebra.map(plain, np.ravel(y))
 
     found = []
-    with m.workdps(PROBING_DIGITS):
-        for sign in (-1, 1):
-            far = value(sign * m.mpf("0.01"))
-            scale = Algebra.map(lambda v: abs(v) if v and m.isfinite(v) else m.one, far)
-
-            def scaled(move: Any, by: Array = scale) -> tuple[Any, Any]:
-                return (), value(move) / by
-
-            side = _from_one_side(m, scaled, sign, [m.nan] * far.size, None)
-            found.append(
-                [
-                    v * by if m.isfinite(v) or m.isfinite(there) else m.nan
-                    for v, by, there in zip(side.values, scale, far, strict=True)
-                ]
-            )
+    for sign in (-1, 1):
+        with _probing(m):
+            _, far = at(sign * m.mpf("1e-6"))
+            side = _from_one_side(m, at, sign, [m.nan] * far.size, None)
+        found.append(
+            [
+                v if m.isfinite(v) or m.isfinite(there) else m.nan
+                for v, there in zip(side.values, far, strict=True)
+            ]
+        )
     return found
 
 
@@ -182,6 +191,7 @@ class Sides:
     others  other derivatives nearby: where it jumps, that of the branch that the point itself is
             on, and where equal entries change places
     open    in words, the side whose derivative is not seen
+    formula the derivative by the formula, to more digits
     """
 
     place: str
@@ -195,6 +205,7 @@ class Sides:
     gap: str = ""
     others: Sequence[Any] = ()
     open: str = ""
+    formula: Any = None
 
     @property
     def finite(self) -> bool:
@@ -292,9 +303,7 @@ class Prober:
         if not finite:
             return sides
         around = {i: nearby for (y, i), nearby in self._around.items() if y is x}
-        steady = {
-            i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)
-        }
+        steady = {i for i, nearby in around.items() if all(is_close(v, nearby[0]) for v in nearby)}
         sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         gaps = [i for i, v in enumerate(slopes) if not m.isfinite(v) and i not in sides]
         budget = self.asked.budget
@@ -302,7 +311,7 @@ class Prober:
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
             room = self.left > 0 and budget.allows(self.cost)
             if event is not None and i in steady and ((event.tie and sure) or not room):
-                limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
+                limit, *_ = nearby
                 sides[i] = on_kink(event, limit, limit, limit, probed=sure)
             elif room:
                 self.left -= 1
@@ -335,20 +344,20 @@ class Prober:
         few = sum(map(len, self.found.values())) <= _MOST_ORDERS
         moved = [(x, i) for x, on in self.found.items() for i in on if few or on[i].tie]
         n = len(moved)
-        cost = 2 * self.cost * min(n, _MOST_ORDERS) // len(STEPS) ** 2
+        cost = self.cost * min(n, _MOST_ORDERS) // len(STEPS)
         if n < 2 or not budget.allows(cost):
             return {}
         budget.spend(cost)
-        _, value = self.slopes_beside(moved, [0] * n)
+        *_, value = self.slopes_beside(moved, [0] * n, STEPS[-1])
         for first, way in product(range(0, n, -(-n // _MOST_ORDERS)), (m.one / n, -m.one / n)):
-            slopes, there = self.slopes_beside(
-                moved, [way * ((k + first) % n + 1) for k in range(n)]
+            direction = [way * ((k + first) % n + 1) for k in range(n)]
+            *slopes, values = zip(
+                *(self.slopes_beside(moved, direction, step) for step in STEPS), strict=True
             )
-            if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)):
+            found.append([_limit(m, slope) for slope in slopes])
+            if _jump(m, value, values) != 0 or not all(map(m.isfinite, found[-1])):
                 return {}
-            found.append(slopes)
-        finite = all(m.isfinite(v) for slopes in found for v in slopes)
-        return dict(zip(moved, zip(*found, strict=True), strict=True)) if finite else {}
+        return dict(zip(moved, zip(*found, strict=True), strict=True))
 
     def _along(
         self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None
@@ -375,12 +384,16 @@ class Prober:
         others = self._along(
             x, sizes * [1 + m.mpf((7 * i) % 11) / 13 for i in range(sizes.size)], slice(None)
         )
+        # A slope that more digits change is only rounding.
         known = [
-            (found[i].limit if i in found else v, other.limit)
+            (
+                found[i].limit if i in found else v if is_close(v, other.formula) else None,
+                other.limit,
+            )
             for i, (v, other) in enumerate(zip(slopes, others, strict=True))
         ]
         if any(
-            v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit))
+            v is not None and m.isfinite(v) and (limit is None or not is_close(v, limit))
             for v, limit in known
         ):
             for i in wanted:
@@ -408,28 +421,34 @@ class Prober:
         return slopes, self._weigh(Algebra.map(plain, y))
 
     def slopes_beside(
-        self, places: Collection[Place], direction: Sequence[Any]
-    ) -> tuple[list[Any], Any]:
+        self, places: Collection[Place], direction: Sequence[Any], step: int = STEPS[0]
+    ) -> list[Any]:
         """Return the derivatives by some entries, and the value, beside the point in a direction."""
         m = self.tape.m
         moves = {x: np.full(sizes.size, m.zero) for x, sizes in self.sizes.items()}
         size = min(self.sizes[x][i] for x, i in places)
-        with _probing(m):
-            for (x, i), step in zip(places, direction, strict=True):
-                moves[x][i] = m.mpf(10) ** STEPS[0] * size * step
+        with _probing(m, step):
+            for (x, i), part in zip(places, direction, strict=True):
+                moves[x][i] = m.mpf(10) ** step * size * part
             slopes, (value,) = self._at(moves)
-        return [slopes[x][i] for x, i in places], value
+        return [*(slopes[x][i] for x, i in places), value]
 
-    def around_choices(self, inner: Collection[Expr]) -> list[dict[Expr, np.ndarray]]:
+    def around_choices(self, inner: Collection[Expr]) -> list[dict[Expr, list[Any]]]:
         """Return the gradients on both sides of derivatives inside by some variables."""
-        step = self.tape.m.mpf(10) ** STEPS[0]
-        with _probing(self.tape.m):
-            # Entries move by different steps, which part ties.
-            moved = [
-                {x: way * np.arange(1, math.prod(x.shape) + 1) for x in inner}
-                for way in (-step, step)
-            ]
-            return [self._at(moves, self.asked.nodes)[0] for moves in moved]
+        m, nodes = self.tape.m, self.asked.nodes
+
+        def slopes(way: int, step: int) -> dict[Expr, np.ndarray]:
+            with _probing(m, step):
+                # Entries move by different steps, which part ties.
+                size = way * m.mpf(10) ** step
+                moves = {x: size * np.arange(1, math.prod(x.shape) + 1) for x in inner}
+                return self._at(moves, nodes)[0]
+
+        samples = [[slopes(way, step) for step in _MORE] for way in (-1, 1)]
+        return [
+            {x: [_limit(m, row) for row in zip(*(s[x] for s in side), strict=True)] for x in nodes}
+            for side in samples
+        ]
 
     def _weigh(self, y: np.ndarray) -> np.ndarray:
         """Weigh a value with the seed's weights."""
@@ -443,8 +462,9 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
     chosen  the values between, where their formula has a gap
     size    what distances are relative to, where the derivatives are those of one value
     """
+    with _probing(m, STEPS[-1]):  # to as many digits as the points on both sides
+        here, between = at(m.zero)
     with _probing(m):
-        _, between = at(m.zero)  # to as many digits as the points on both sides
         values = list(np.ravel(between if all(map(m.isfinite, np.ravel(between))) else chosen))
         left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
         gap = _gap(m, values, left, right)
@@ -465,7 +485,7 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
         None,
     )
     for i, sides in enumerate(found):
-        sides.open = " and from the ".join(hidden)
+        sides.open, sides.formula = " and from the ".join(hidden), here[i]
         if inner is not None and m.isfinite(inner.slopes[i]):
             sides.inside = inner.slopes[i]
     return found
@@ -490,11 +510,11 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
 
 
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
-    finite, words, limit = m.isfinite(left) and m.isfinite(right), ("", ""), None
-    if finite and is_close(m, left, right):
+    finite, words, limit = m.isfinite(left - right), ("", ""), None
+    if finite and is_close(left, right):
         middle = (left + right) / 2
         if not gap:
-            limit = middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
+            limit = middle if abs(middle) > m.mpf(10) ** NOTHING else m.zero
     elif finite:
         words = "the derivatives from both sides differ", "what the chain rule gives"
     if event is not None:

@@ -214,7 +214,7 @@ class Exact:
         It is 0 where the result has no finite bound.
         """
         leaves = self.scope(floats).values
-        bound, _, _ = error_bounds(node, [], leaves, 1.0, self._precision)
+        (bound,), _ = error_bounds(node, [], leaves, 1.0, self._precision)
         return np.where(np.isfinite(bound), bound, 0.0)
 
     def turns(self, node: Expr, floats: Floats, wanted: np.ndarray) -> bool:

@@ -243,7 +243,7 @@ _MATRIX = "x|A|input"
 # -- The pseudoinverse of matrices of any rank, and least squares --------------------------------
 
 
-_EPSILON = float(np.finfo(float).eps)
+_EPSILON = 2.0**-52
 _OF_LOW_RANK = ("where singular values count as zero: the others' vectors are the end of an "
 "iteration")
 
