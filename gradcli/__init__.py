@@ -35,7 +35,8 @@ _PLACES = {
     "Function Hessian Jacobian Value",
     "gradcli.report.results": "AssertRecord GradientRecord HessianRecord HvpRecord JacobianRecord "
     "JvpRecord Result",
-    "gradcli.report.records": "JointCovariance Record Uncertainty",
+    "gradcli.report.deviations": "JointCovariance Uncertainty",
+    "gradcli.report.records": "Record",
     "gradcli.report.ranges": "Bound BoundRecord PlotRecord",
     "gradcli.check.verdicts": "Asserted Check Claim CriticalPoint Departure Limit OneSided Rewrite "
     "VariableCheck Verdict Worst",

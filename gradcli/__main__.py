@@ -6,7 +6,7 @@ An interrupt ends it with 130 at any moment, also while it starts.
 import os
 
 try:
-    from gradcli.cli.endings import run
+    from gradcli.cli.process import run
 except KeyboardInterrupt:
     os.write(2, b"interrupted\n")
     os._exit(130)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from gradcli.texts import (
@@ -157,6 +158,40 @@ def xml_text(text: str) -> str:
     What XML cannot hold, not even by a name of its own, cannot be seen.
     """
     return printable_lines(text).translate(_IN_XML).replace("##", "#&#35;")
+
+
+def html_page(title: str, style: str, content: Iterable[str], program: str = "") -> str:
+    """Return a page that fetches nothing, and runs no program but ours.
+
+    It is in ASCII, which is part of every encoding.
+    """
+    scripts = icon = script = ""
+    if program:
+        scripts, icon = " script-src 'unsafe-inline';", '<link rel="icon" href="data:,"/>'
+        script = f"<script>{program}</script>\n"
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:; base-uri "
+        "'none'; form-action 'none'"
+    )
+    body = "\n".join(content)
+    page = f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="{policy}"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="referrer" content="no-referrer"/>
+{icon}
+<title>{xml_text(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>
+{script}</body>
+</html>
+"""
+    return page.encode("ascii", "xmlcharrefreplace").decode()
 
 
 # -- other programs

@@ -441,3 +441,10 @@ def pad(text: str, width: int) -> str:
 def entry_text(name: str, index: tuple[int, ...]) -> str:
     """Return what an entry of an array is called: ``x[1, 2]``; ``x`` alone of a number."""
     return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def in_columns(rows: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
+    """Return a line for each row: its first text, and its second in a column beside it."""
+    rows = list(rows)
+    width = max((len(first) for first, _ in rows), default=0)
+    return [f"{indent}{first:<{width}}  {second}" for first, second in rows]

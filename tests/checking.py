@@ -24,8 +24,7 @@ from gradcli.ops.reductions.sums import spread
 from gradcli.ops.registry import record_named
 from gradcli.ops.spec import Composite, Op
 from gradcli.options import Options
-from gradcli.query.evaluate import gradient
-from gradcli.query.programs import run_statement
+from gradcli.query.programs import gradient, run_statement
 from gradcli.report.records import Record
 from gradcli.tensors.dispatch.apply import traits_of
 from gradcli.tensors.dispatch.library_calls import FORMS

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.cli.endings import run_guarded
 from gradcli.cli.main import app
+from gradcli.cli.process import run_guarded
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.options import Options

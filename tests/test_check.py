@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcli.cli.endings import run_guarded
 from gradcli.cli.main import app
+from gradcli.cli.process import run_guarded
 
 
 @pytest.fixture(autouse=True)

@@ -30,8 +30,8 @@ PLACES = [  # (what raises, what it raises)
     ("gradcli.language.statements.statement", OverflowError("planted")),
     ("gradcli.language.lowering.Lowering.lower", RecursionError("planted")),
     ("gradcli.language.run.Bindings.bind", TypeError("planted")),
-    ("gradcli.query.evaluate.forward", MemoryError()),
-    ("gradcli.query.evaluate.gradient", UnboundLocalError("planted")),
+    ("gradcli.query.programs.forward", MemoryError()),
+    ("gradcli.query.programs.gradient", UnboundLocalError("planted")),
     ("gradcli.check.judge.Judge.decide", KeyError("planted")),
     ("gradcli.check.crosscheck.cross_check", ImportError("planted")),
     ("gradcli.query.cases.parse_record", RuntimeError("planted")),
@@ -136,11 +136,11 @@ def test_a_fault_ends_its_record_alone(
 
 def test_the_python_api_raises_it_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "gradcli.query.evaluate.forward", raising_at(1, np.sin, ZeroDivisionError("planted"))
+        "gradcli.query.programs.forward", raising_at(1, np.sin, ZeroDivisionError("planted"))
     )
     with pytest.raises(
         InternalError,
-        match=r"ZeroDivisionError: planted \(in gradcli/query/evaluate\.py:\d+, _evaluate\)",
+        match=r"ZeroDivisionError: planted \(in gradcli/query/programs\.py:\d+, _evaluate\)",
     ) as caught:
         gradcli.evaluate("x*x", x=2)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -152,7 +152,7 @@ def test_a_bug_is_never_expected(
     """Neither by a mark nor by a baseline."""
     (tmp_path / "a.grad").write_text("x = 2\nx*x # xfail: planted\n")
     monkeypatch.setattr(
-        "gradcli.query.evaluate.forward", raising_at(1, np.sin, ZeroDivisionError("planted"))
+        "gradcli.query.programs.forward", raising_at(1, np.sin, ZeroDivisionError("planted"))
     )
     done = call_cli("check", "a.grad", "--baseline", "known.json", "--update")
     assert done.returncode == 3

@@ -23,8 +23,8 @@ from gradcli.cli.decide.running import Inputs
 from gradcli.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.explanation import Path as Route
-from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import MOST_NODES, page
+from gradcli.report.records import text_of
 from gradcli.texts import Source
 
 VOID = {"meta", "link", "input", "img"}

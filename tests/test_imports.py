@@ -17,7 +17,7 @@ from recorded import LISTS
 
 import gradcli
 from gradcli import __main__
-from gradcli.cli import endings
+from gradcli.cli import process
 
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = (
@@ -81,7 +81,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing",),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
-    "__main__": ("cli.endings",),
+    "__main__": ("cli.process",),
     "pytest_plugin": ("testing", "functions.asking", *BELOW_CLI),
 }  # fmt: skip
 ONLY_IN = {
@@ -322,7 +322,7 @@ LOADED = [
 def test_the_command_line_loads_what_it_needs(
     arguments: str, needed: set[str], tmp_path: Path
 ) -> None:
-    run = "from gradcli.cli.endings import run\nrun()"
+    run = "from gradcli.cli.process import run\nrun()"
     printed, loaded = loaded_by(run, tmp_path, *arguments.split())
     assert printed.strip()
     assert loaded == needed
@@ -336,14 +336,14 @@ def test_threads_of_a_library_sleep_while_they_wait(
     monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
     if given is None:
         monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
-    monkeypatch.setattr(endings, "take_over", sys.exit)
+    monkeypatch.setattr(process, "take_over", sys.exit)
     with pytest.raises(SystemExit):
         __main__.run()
     assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == wanted
 
 
 LIGHT = [
-    "import gradcli, gradcli.language.syntax, gradcli.query.evaluate",
+    "import gradcli, gradcli.language.syntax, gradcli.query.programs",
     "import gradcli.cli.main, gradcli.cli.decide.running",
 ]
 

@@ -44,7 +44,7 @@ from gradcli import (
 )
 from gradcli.cli.commands import COMMANDS as REQUESTS
 from gradcli.cli.decide.explanations import explanation_of
-from gradcli.cli.write.results import Writer
+from gradcli.cli.decide.running import Writer
 from gradcli.data import encode, id_text, plain
 from gradcli.report.ranges import BoundNote
 from gradcli.texts import Source, Span, display_width, pad

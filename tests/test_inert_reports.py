@@ -34,7 +34,7 @@ from report_cases import CI_VARIABLES
 
 import gradcli
 from gradcli import ArgumentError, Check, Claim, Record, Verdict
-from gradcli.cli.write.results import prepare
+from gradcli.cli.process import prepare
 from gradcli.report.outcomes import (
     BAD,
     ERROR,
@@ -290,9 +290,9 @@ ROOT = Path(gradcli.__file__).parent
 # streams, of JSON, of rows, of files that are read by gradcli again, and of rich's texts.
 MAKERS = {
     # an end of line after a prompt that Ctrl-D left
-    "print": {"cli/write/results.py"},
+    "print": {"cli/process.py"},
     "Text": {"cli/write/terminal.py"},
-    "write": {"cli/write/results.py", "report/"},
+    "write": {"cli/process.py", "report/"},
     "dumps": {"data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},
     "writer": {"report/table.py"},

@@ -14,7 +14,7 @@ from checking import rejudged
 
 from gradcli import Verdict
 from gradcli.ops.registry import find
-from gradcli.report.lines import text_of
+from gradcli.report.records import text_of
 
 N = 40_000
 RANDOM = np.random.default_rng(5)

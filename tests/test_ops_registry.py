@@ -16,7 +16,7 @@ from domain_words import BEYOND, contains
 from domain_words import ranges as ranges_of
 from helpers import applied, exact, exact_partial, parsed, swept, thinned
 
-import gradcli.query.evaluate  # noqa: F401  the engine registers operations of its own
+import gradcli.query.programs  # noqa: F401  the engine registers operations of its own
 from gradcli.graph.nodes import forward
 from gradcli.graph.sweep import scale
 from gradcli.ops.registry import find, registry

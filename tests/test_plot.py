@@ -17,9 +17,9 @@ from conftest import plain_environment
 from hostile_texts import HOSTILE
 
 from gradcli import PlotRecord
-from gradcli.report.lines import text_of
 from gradcli.report.plot_chart import Chart, Style, chart, label, ticks
 from gradcli.report.ranges import VALUE, Curve, Mark
+from gradcli.report.records import text_of
 from gradcli.report.table import plot_rows
 
 try:

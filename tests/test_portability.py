@@ -23,7 +23,7 @@ import pytest
 import gradcli
 from gradcli import Check, Verdict, storage
 from gradcli.check import verdict_cache
-from gradcli.cli import endings
+from gradcli.cli import process
 from gradcli.cli.decide import cases, parallel
 from gradcli.report.machine_reports import _artifact, _class
 from gradcli.storage import Entries, folder
@@ -80,7 +80,7 @@ def test_a_closed_pipe_on_windows(
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(sys, "stderr", errors)
-    assert endings.run_guarded(lambda **_: 0) == code
+    assert process.run_guarded(lambda **_: 0) == code
     assert errors.getvalue() == (
         "" if code == 0 else f"error[output]: cannot write the output: {os.strerror(number)}\n"
     )
@@ -88,7 +88,7 @@ def test_a_closed_pipe_on_windows(
     def writes() -> int:
         raise OSError(number, os.strerror(number))
 
-    assert endings.run_guarded(lambda **_: writes) == code
+    assert process.run_guarded(lambda **_: writes) == code
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_who_looks_at_a_clock_or_at_the_machine() -> None:
     }
     assert found <= {
         "reference/deadline.py", "cli/decide/cases.py", "cli/decide/functions.py", "cli/decide/checking.py",
-        "cli/endings.py", "cli/write/reports.py", "limits.py", "files/npy.py",
+        "cli/process.py", "cli/write/reports.py", "limits.py", "files/npy.py",
         "functions/places.py",  # which leaves the system's files alone
     }  # fmt: skip
 
@@ -239,7 +239,7 @@ def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(
         "as v\n"
         "assert gradcli.__file__.startswith(sys.argv[1])\nmet, recalled = [], v.recall\n"
         "v.recall = lambda key: met.append(recalled(key)) or met[-1]\n"
-        "from gradcli.cli.endings import run_guarded\nfrom gradcli.cli.main import app\n"
+        "from gradcli.cli.process import run_guarded\nfrom gradcli.cli.main import app\n"
         "sys.argv = ['gradcli', 'check', '-e', 'x**2*sin(x)', 'x=3']\nassert run_guarded(app) == 0\n"
         "print([None if m is None else m.verdict.word for m in met])\n"
     )
@@ -310,7 +310,7 @@ import gradcli
 for text, names in json.loads(sys.argv[1]):
     record = gradcli.evaluate(text, **names)
     print(json.dumps({name: [check.verdict.word, check.certified] for name, check in record.check.variables.items()}))
-from gradcli.cli.endings import run
+from gradcli.cli.process import run
 sys.argv = ["gradcli", "eval", "exp(x)", "x=1", "--precision", "40", "--format", "jsonl", "--no-check"]
 run()
 """

@@ -12,7 +12,7 @@ from cases import EVERY as CASES
 from cases import Case, over_cases, seeds
 from helpers import differences, lowered, number, swept, thinned
 
-import gradcli.query.evaluate
+import gradcli.query.programs
 from gradcli.graph import transforms
 from gradcli.graph.sweep import vjp
 from gradcli.ops.registry import registry

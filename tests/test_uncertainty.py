@@ -12,7 +12,7 @@ from recorded import over
 
 import gradcli
 from gradcli import GradcliError
-from gradcli.report.lines import round_to_deviation
+from gradcli.report.deviations import round_to_deviation
 
 
 @over("uncertainty", "first order", "text", "at", "wanted")

@@ -13,7 +13,7 @@ from test_inert import COMMANDS, FORMATS, FORMULA_FORMATS, shown_by
 from test_inert_reports import REPORT_READERS, outcome, reported
 
 from gradcli import Record
-from gradcli.cli.write import results
+from gradcli.cli.write.reports import report_outcome
 from gradcli.report.outcomes import ERROR, FAILED, KINDS, Summary, make
 
 
@@ -99,7 +99,7 @@ def test_a_case_that_cannot_be_reported(kind):
     stream, summary, written = io.StringIO(), Summary(seconds=0.5), []
     report = make(kind, stream, verbose=True)
     for each in run:
-        written.append(results.report_outcome(report, each))
+        written.append(report_outcome(report, each))
         summary.add(each)
     report.close(summary)
     assert written == [True, False, True]

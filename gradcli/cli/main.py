@@ -16,7 +16,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli.commands import COMMANDS, EXAMPLE, GROUPS
-from gradcli.cli.write.results import put_text, say_last
 from gradcli.errors import UsageError
 from gradcli.inert import shell_command
 from gradcli.options import Request, Texts, typed_value, values_of
@@ -249,7 +248,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        put_text(f"gradcli {version('gradcli')}\n")
+        typer.echo(f"gradcli {version('gradcli')}")
         raise typer.Exit
 
 
@@ -263,41 +262,3 @@ def root(
     ] = False,
 ) -> None:
     """Serve as the root of all commands."""
-
-
-def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
-    """Return the command that the arguments ask for, or an exit code.
-
-    The exit code is returned where nothing is left to do, after a page of help. Raises UsageError.
-    """
-    try:
-        command = app(standalone_mode=False, prog_name="gradcli")
-    except SystemExit as end:
-        # The framework exits with 1 where nobody reads the pipe any more.
-        command = 0 if end.code == 1 else end.code
-    except Exception as raised:
-        error: Any = raised
-        if not hasattr(error, "format_message"):
-            if type(error).__name__ == "Abort":
-                raise KeyboardInterrupt from None
-            raise
-        if type(error).__name__ != "NoArgsIsHelpError":
-            raise _wrong_usage(error) from None
-        say_last(error.format_message())
-        command = error.exit_code
-    return command if callable(command) or isinstance(command, int) else 0
-
-
-def _wrong_usage(error: Any) -> UsageError:
-    """Return what the framework says of wrong usage as an error of ours."""
-    said = error.format_message().removesuffix(".")
-    listed = f"{error.ctx.command_path} --help lists what there is" if error.ctx else None
-    is_unknown = type(error).__name__ == "NoSuchOption"
-    if is_unknown:
-        options = (
-            name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
-        )
-        close = suggestion(error.option_name, options)
-        said = f"no such option: {error.option_name}"
-        listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
-    return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)

@@ -42,8 +42,7 @@ from gradcli.limits import Limits
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import alias, derivative, detach
 from gradcli.ops.text import ATOM, Piece
-from gradcli.report.explanation import Path
-from gradcli.report.lines import size
+from gradcli.report.explanation import Path, size
 from gradcli.texts import Source, Span
 
 # -- The backward sweep, recorded: the adjoint of every node, and what each passes back to its

@@ -18,8 +18,7 @@ from gradcli.errors import GradcliError
 from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op, as_tuple
-from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
-from gradcli.report.lines import short
+from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why, short
 from gradcli.texts import ends_of, entry_text
 
 # -- What stories of an entry are made of: the nodes that its number came through, and what flowed

@@ -23,8 +23,7 @@ from gradcli.explanations.reasons import (
     stops,
 )
 from gradcli.query.derivatives import CONVENTION
-from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
-from gradcli.report.lines import size
+from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why, size
 from gradcli.texts import ends_of, normalize
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or

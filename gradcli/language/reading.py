@@ -6,7 +6,7 @@ they were written for.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,18 @@ def words_of(statement: Statement) -> set[str]:
             expression.called, (node.name for node in expression.nodes if type(node) is Name)
         )
     return found.difference(own)
+
+
+def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], set[str]]:
+    """Return the names that a program binds, and the names that it mentions."""
+    bound: set[str] = set()
+    words: set[str] = set()
+    for statement in parsed:
+        if isinstance(statement, GradcliError):
+            continue
+        words |= words_of(statement)
+        bound.update(names_bound_by(statement))
+    return bound, words
 
 
 def mentioned_names(statement: Statement, scope: Scope) -> list[str]:

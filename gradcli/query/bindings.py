@@ -22,6 +22,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.options import names_of, option_value, refuse_together
 from gradcli.plans.backend import require_compiler
+from gradcli.query.programs import Programs
 from gradcli.texts import NAME, Source, as_key, compose, normalize, suggestion
 
 _UNSAID = (
@@ -313,3 +314,22 @@ def in_words_of_api(
         if error.help == f"give it one: {name}=1":
             error.help = f"give it one: {how(name)}"
     return error
+
+
+def programs_with(
+    values: Mapping[str, Any], limits: Limits, dtype: str = "float64", dialect: str | None = None
+) -> Programs:
+    """Return what makes programs with these values: arrays, or text with a ``±``."""
+    programs = Programs(limits, dtype, dialect=dialect)
+    for name, value in values.items():
+        exact, deviation = value, None
+        if isinstance(value, str) and any(
+            sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")
+        ):
+            found, deviation = programs.fresh().uncertain(value, name)
+            exact = value if deviation is None else found
+        programs.values[name] = array = value_of(name, exact)
+        limits.check_shape(array.shape)
+        if deviation is not None:
+            programs.deviations[name] = deviation
+    return programs

@@ -22,7 +22,7 @@ from gradcli.errors import (
 from gradcli.graph.nodes import Expr, definition_order
 from gradcli.language.run import Lowered, Program
 from gradcli.options import Options
-from gradcli.query.over import place_notes
+from gradcli.query.claims import place_notes
 from gradcli.query.programs import Script, answers
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends

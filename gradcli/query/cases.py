@@ -29,16 +29,16 @@ from gradcli.errors import (
 )
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
+from gradcli.language.reading import names_among
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import quantify
 from gradcli.language.syntax import Asked, Query, Statement
 from gradcli.options import Options
-from gradcli.query.evaluate import fill_statement
 from gradcli.query.programs import (
     Programs,
     UsedNames,
+    fill_statement,
     join_records,
-    names_among,
     only_follows,
     record_of,
     run_statement,
@@ -209,7 +209,7 @@ def check_statement(
         return skipped
     scope = program.scope
     if options.over and isinstance(statement, Asked):
-        from gradcli.query.over import with_ranges
+        from gradcli.query.claims import with_ranges
 
         with quantify(scope, options.over if isinstance(statement, Query) else {}):
             record = _judge(program, with_ranges(statement, options.over), options, id)

@@ -266,27 +266,6 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
     return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
 
 
-def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
-    """Return warnings that say where a value of large arrays is infinite or NaN.
-
-    Of values of the graph only those of the leaves are kept.
-    """
-    for leaf in order:
-        place = (
-            first_nonfinite(scope.values[leaf]) if leaf.is_leaf and leaf.kind == "float" else None
-        )
-        if place is not None:
-            where = f" at index {list(place)}" if place else ""
-            return [f"'{leaf.payload.name}' is {np.asarray(scope.values[leaf])[place]}{where}"]
-    return ["the value is not finite; a smaller part of the data would say where"]
-
-
-def first_nonfinite(value: Any) -> tuple[int, ...] | None:
-    """Return the index of the first entry that is infinite or NaN."""
-    bad = ~np.isfinite(value)
-    return tuple(map(int, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
-
-
 def text_of(scope: Scope, node: Expr) -> str:
     """Return what the user wrote for a node."""
     if text := scope.text(node):

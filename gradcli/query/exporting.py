@@ -20,9 +20,8 @@ from gradcli.language.syntax import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.options import Options
-from gradcli.query.evaluate import seed_of, variables
 from gradcli.query.free_variables import lower_freely
-from gradcli.query.programs import Script, answers
+from gradcli.query.programs import Script, answers, seed_of, variables
 from gradcli.query.uncertainty import left_out
 from gradcli.report.records import Answer
 

@@ -33,7 +33,6 @@ from gradcli.options import ClaimInput, Options
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import locate_places
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import variables
 from gradcli.query.free_variables import (
     Point,
     SampledPoints,
@@ -41,7 +40,7 @@ from gradcli.query.free_variables import (
     in_one_statement,
     lower_freely,
 )
-from gradcli.query.programs import Script, answer, locate, record_of
+from gradcli.query.programs import Script, answer, locate, record_of, variables
 from gradcli.query.uncertainty import left_out
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record

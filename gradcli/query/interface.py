@@ -213,7 +213,7 @@ def _answers(
     """
     from gradcli.options import Options
     from gradcli.query import bindings as given
-    from gradcli.query.programs import Script, programs_with, refuse_unknown
+    from gradcli.query.programs import Script, refuse_unknown
 
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
     known = given.words(given.text_of(text))
@@ -238,7 +238,7 @@ def _answers(
         read["mode"], asked["tangents"] = given.mode_of(read["mode"], directions, known)
     asked["covariances"] = given.covariances_of(read.pop("cov", None), known)
     making = [read.pop(word, None) for word in ("limits", "dtype", "dialect", "jvp", "hvp")][:3]
-    programs = programs_with(values, *making)
+    programs = given.programs_with(values, *making)
     programs.keeps_text = "observer" in asked
     if "seed" in read:
         read["seed"] = given.seed_of(read["seed"])

@@ -21,10 +21,9 @@ from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, levels
 from gradcli.plots.sampling import GOLDEN, Samples, sample
 from gradcli.query.bounds import variables_of
-from gradcli.query.evaluate import missing
+from gradcli.query.claims import place_notes
 from gradcli.query.free_variables import SampledPoints
-from gradcli.query.over import place_notes
-from gradcli.query.programs import Script, answers
+from gradcli.query.programs import Script, answers, missing
 from gradcli.query.uncertainty import left_out
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Ends, Field, Mark, PlotRecord
 

@@ -25,9 +25,8 @@ from gradcli.options import Options
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients
 from gradcli.query.bindings import by_names
-from gradcli.query.evaluate import variables
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
-from gradcli.query.programs import locate
+from gradcli.query.programs import locate, variables
 from gradcli.texts import text_lines
 
 # -- A program lowered for values of given names, shapes and dtypes: its result as a graph, and

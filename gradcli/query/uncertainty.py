@@ -23,7 +23,8 @@ from gradcli.graph.sweep import useful_nodes
 from gradcli.language.scope import Scope
 from gradcli.query.derivatives import hessian, jacobian
 from gradcli.query.matrices import slices_of
-from gradcli.report.records import JointCovariance, Record, Uncertainty
+from gradcli.report.deviations import JointCovariance, Uncertainty
+from gradcli.report.records import Record
 from gradcli.texts import one_line
 
 # Relative to the largest entry: the asymmetry that rounding may leave, and the size it may leave of

@@ -13,8 +13,16 @@ from gradcli.data import Data, data, data_in_slots
 from gradcli.inert import latex_text, xml_text
 from gradcli.notation import Formula, Path, fraction, mathml, operator
 from gradcli.notation import name as spelled
-from gradcli.report.lines import EMPTY, Line, Part, Table, labelled_line, latex_document, notes
-from gradcli.report.records import Answer
+from gradcli.report.records import (
+    EMPTY,
+    Answer,
+    Line,
+    Part,
+    Table,
+    labelled_line,
+    latex_document,
+    notes,
+)
 from gradcli.texts import ByName, display_width, normalize, pad, printable
 
 _TOO_LONG = "(too long to be shown)"

@@ -1,6 +1,6 @@
 """Explanations: where every number of a value and its gradient comes from.
 
-They are plain data, from which every form is printed.
+They are plain data, from which every form is printed, with numbers in few characters.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from gradcli.data import Data, data_in_slots, group_pairs, plain
 from gradcli.errors import GradcliError
 from gradcli.notation import operator
 from gradcli.report.derivative_record import Step, Steps
-from gradcli.report.records import Record
+from gradcli.report.records import Record, array_text
 from gradcli.texts import Source, ends_of, printable
 
 DIGITS = 6  # digits that numbers are rounded to in text
 LABEL = 36  # columns for the text of a node
 
 LARGEST = 1_000  # most entries of an array that is written out; a larger one is summarized
+LISTED = 8  # entries of an array that fit on a line
 _EXACT = 1 << 53  # every JSON reader holds whole numbers up to this exactly
 
 Span = tuple[int, int]  # begin and end in a text, in characters
@@ -345,3 +346,44 @@ class Explanation(Summed):
 def count_text(number: int) -> str:
     """Return a count of paths as text; it grows exponentially with the depth of a graph."""
     return f"{number:,}" if number < 10**15 else f"about 10**{Decimal(number).adjusted()}"
+
+
+def short(value: Any, digits: int | None, listed: int = LISTED) -> str:
+    """Return a value as short text, a large array as its shape and range; empty for None."""
+    return round_number(value, digits, listed)[0]
+
+
+def round_number(value: Any, digits: int | None, listed: int = LISTED) -> tuple[str, bool]:
+    """Return a value as short text, as ``short`` does, and whether a number was rounded."""
+    if value is None:
+        return "", False
+    if isinstance(value, tuple):
+        parts = [round_number(part, digits, listed) for part in value]
+        return "(" + ", ".join(text for text, _ in parts) + ")", any(lost for _, lost in parts)
+    array = np.asarray(value)
+    if array.size > listed:
+        return _range(array), False
+    text = array_text(array, digits)
+    return " ".join(text.removeprefix("≈").split()), text.startswith("≈")
+
+
+def _range(array: np.ndarray) -> str:
+    shape = "×".join(map(str, array.shape))
+    if array.dtype.kind != "f":
+        return f"{shape} of {array.dtype.name}"
+    finite = array[np.isfinite(array)]
+    if not finite.size:
+        return f"{shape}, none finite"
+    ends = [f"{float(end):.3g}" for end in (finite.min(), finite.max())]
+    bad = array.size - finite.size
+    span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    return f"{shape}, {span}" + (f", {bad} not finite" if bad else "")
+
+
+def size(value: Any) -> float:
+    """Return the sum of the magnitudes of all entries; infinite if one is not finite."""
+    if isinstance(value, tuple):
+        return sum(size(part) for part in value if part is not None)
+    with np.errstate(all="ignore"):
+        total = float(np.abs(np.asarray(value, float)).sum())
+    return total if total == total else np.inf

@@ -20,8 +20,7 @@ import numpy as np
 from gradcli.data import group_pairs
 from gradcli.errors import OutputError
 from gradcli.inert import xml_text
-from gradcli.report.explanation import ExplainedNode, Explanation
-from gradcli.report.lines import short, size
+from gradcli.report.explanation import ExplainedNode, Explanation, short, size
 from gradcli.texts import display_width, ends_of, one_line
 
 FEW = 40  # up to this many nodes are all drawn

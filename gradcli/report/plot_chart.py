@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.report.lines import Line, Part
 from gradcli.report.ranges import VALUE, Curve, Ends, Mark, PlotRecord
+from gradcli.report.records import Line, Part
 from gradcli.texts import one_line, printable, words
 
 _LONGEST = 40  # most characters of a label

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.errors import UsageError
-from gradcli.inert import xml_text
-from gradcli.report.lines import html_of, html_page
+from gradcli.inert import html_page, xml_text
 from gradcli.report.plot_chart import Panel, arrows, label, panels
 from gradcli.report.ranges import VALUE, PlotRecord
+from gradcli.report.records import html_of
 from gradcli.texts import one_line
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 
 from gradcli.check.verdicts import box_text
 from gradcli.data import Data, data
-from gradcli.report.lines import Line, Table, labelled_line, notes
-from gradcli.report.records import Answer
+from gradcli.report.records import Answer, Line, Table, labelled_line, notes
 from gradcli.texts import one_line, printable
 
 # -- Bounds over a box ----------------------------------------------------------------------------

@@ -1,35 +1,222 @@
-"""Results as plain data: what every output format, and the Python API, is made of."""
+"""A result: its data, of which formats and the Python API are made, and the lines to read it by.
+
+Texts, terminals and pages show these lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from gradcli.data import Data, data, data_in_slots
-from gradcli.errors import GradcliError
+from gradcli.data import Data, data_in_slots
+from gradcli.errors import GradcliError, as_gradcli_error
+from gradcli.inert import html_text, latex_comment
 from gradcli.notation import array, fraction, operator
 from gradcli.notation import name as spelled
-from gradcli.report.lines import (
-    Line,
-    Part,
-    Row,
-    Table,
-    array_text,
-    html_of,
-    labelled_line,
-    latex_document,
-    notes,
-    with_deviations,
-)
-from gradcli.texts import printable, text_lines
+from gradcli.report.deviations import JointCovariance, Uncertainty, shares, with_deviations
+from gradcli.texts import clip_text, display_width, inert_lines, pad, printable, text_lines
 
 if TYPE_CHECKING:
     from gradcli.check.verdicts import Asserted, Check, VariableCheck
+
+# -- Lines of a result
+
+_LABELS = 9  # columns for labels, where they are short
+
+
+class Part(NamedTuple):
+    """Piece of a line, with its role.
+
+    The role is "heading", "id", "text", "number", "formula", "name" or "fact".
+    """
+
+    text: str
+    role: str = "fact"
+
+
+class Line(NamedTuple):
+    """A line of a result, or what stands beside one label.
+
+    label  what it is called; None of a line that begins at the margin
+    parts  what it says
+    kind   what it is about: "title", "value", "seed", "fact", "formula", "note", or of a verdict
+           its word
+    """
+
+    label: str | None
+    parts: Sequence[Part]
+    kind: str = "fact"
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+EMPTY = Line(None, [Part("")])
+
+
+class Row(NamedTuple):
+    """One derivative: its numbers, the verdict's word with a remark, and the formula."""
+
+    name: str
+    numbers: str
+    check: str
+    formula: str
+
+
+class Table(NamedTuple):
+    """The derivatives of a record; the heading says what the numbers are."""
+
+    heading: str
+    rows: Sequence[Row]
+    checked: bool
+
+
+def labelled_line(label: str, text: str, kind: str = "fact") -> Line:
+    """Text of anybody's beside a label."""
+    return Line(label, [Part(printable(text))], kind)
+
+
+def notes(texts: Iterable[str]) -> list[Line]:
+    return [labelled_line("note", text, "note") for text in texts]
+
+
+def label_width(lines: Iterable[Line | Table]) -> int:
+    """Return the number of columns of the labels; results with short labels share it."""
+    return max(
+        [
+            _LABELS,
+            *(display_width(line.label or "") + 2 for line in lines if isinstance(line, Line)),
+        ]
+    )
+
+
+def text_of(lines: Sequence[Line | Table]) -> str:
+    """Lines for pipes and files, ending in a newline: no styles, nothing wrapped."""
+    width = label_width(lines)
+    found = (
+        text
+        for line in lines
+        for text in (_columns(line) if isinstance(line, Table) else _beside_label(line, width))
+    )
+    return inert_lines("\n".join(text.rstrip() for text in found)) + "\n"
+
+
+def _beside_label(line: Line, width: int) -> list[str]:
+    if line.label is None:
+        return [line.text]
+    first, *rest = line.text.split("\n")
+    return [f"  {pad(line.label, width)}{first}", *(f"{'':{width + 2}}{text}" for text in rest)]
+
+
+def cells_of(table: Table) -> list[tuple[str, ...]]:
+    """Return the rows of a table below its head, without columns that say nothing."""
+    head = Row(
+        "",
+        table.heading,
+        "check" if table.checked else "",
+        "derivative" if any(row.formula for row in table.rows) else "",
+    )
+    return [*zip(*filter(any, zip(head, *table.rows, strict=True)), strict=True)]
+
+
+def _columns(table: Table) -> Iterator[str]:
+    """Aligned columns; a cell may have several lines."""
+    rows = [[cell.split("\n") for cell in row] for row in cells_of(table)]
+    widths = [
+        max(display_width(text) for cell in column for text in cell)
+        for column in zip(*rows, strict=True)
+    ]
+    for row in rows:
+        for depth in range(max(map(len, row))):
+            parts = (
+                pad(cell[depth] if depth < len(cell) else "", width)
+                for cell, width in zip(row, widths, strict=True)
+            )
+            yield f"  {'  '.join(parts)}"
+
+
+# -- Numbers and arrays: as they are, or rounded
+
+
+_THRESHOLD = 1000  # an array of more entries is summarized, as in NumPy
+
+
+def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
+    """Return numbers unrounded, in the shortest form that round-trips, or rounded to ``digits``.
+
+    Rounded numbers are marked by ≈ where rounding changed them.
+    """
+    value = np.asarray(array)
+    if value.dtype.kind == "O" and value.ndim:
+        return np.array2string(value, separator=", ", formatter={"all": str})
+    if value.dtype.kind != "f" or (digits is None and not value.ndim):
+        return str(value if value.ndim else value[()])
+    text = f"{float(value):.{digits}g}" if not value.ndim else _array_text(value, digits, width)
+    if digits is None:
+        return text
+    rounded = [float(f"{number:.{digits}g}") for number in value.ravel().tolist()]
+    if np.array_equal(rounded, value.ravel(), equal_nan=True):
+        return text
+    return f"≈ {text}" if "\n" not in text else f"≈\n{text}"
+
+
+def _array_text(value: np.ndarray, digits: int | None, width: int | None) -> str:
+    rounded: dict[str, Any] = (
+        {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
+    )
+    finite = np.abs(value[np.isfinite(value) & (value != 0)])
+    without_exponents = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
+    text = np.array2string(
+        value,
+        suppress_small=without_exponents,
+        separator=", ",
+        floatmode="unique",
+        threshold=_THRESHOLD,
+        max_line_width=width or 10**9,
+        **rounded,
+    )
+    if value.ndim == 1 and "\n" not in text:
+        text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
+    return text
+
+
+# -- Parts of documents: HTML, in which the user's text is text, and LaTeX, for which amsmath is
+# enough
+
+
+def html_of(lines: Sequence[Line | Table]) -> str:
+    """Return an HTML table of the lines: labels with their texts, and derivatives."""
+    rows = [
+        row
+        for line in lines
+        for row in (cells_of(line) if isinstance(line, Table) else [(line.label or "", line.text)])
+    ]
+    return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in map(_cells, rows))}</table>"
+
+
+def _cells(row: Sequence[str]) -> str:
+    return "".join(
+        f"<td style='white-space: pre-wrap; text-align: left'>{html_text(text)}</td>"
+        for text in row
+    )
+
+
+def latex_document(expr: str, equations: Sequence[str]) -> str:
+    """Return an ``align*`` of one result, with its expression in a comment."""
+    comment = latex_comment("\n".join(text_lines(expr, keepends=False)))
+    body = " \\\\\n".join(equations)
+    return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
+
+
+# -- Results as data
+
 
 Array = Any  # a NumPy array or scalar
 _LONGEST = 2000  # most characters of a text that is repeated
@@ -63,53 +250,6 @@ _LAYOUTS = {
 @cache
 def _name(dtype: np.dtype[Any]) -> str:
     return str(dtype)
-
-
-@data
-class JointCovariance(Data):
-    """The covariances of several numbers: entries of a result, and results of one program."""
-
-    JSON = "of covariance correlation"
-
-    of: list[str]
-    covariance: Array
-
-    @property
-    def correlation(self) -> Array:
-        """The same by standard deviations; NaN where one is 0."""
-        stds = np.sqrt(np.diag(self.covariance))
-        with np.errstate(all="ignore"):
-            return self.covariance / np.outer(stds, stds)
-
-    @property
-    def table(self) -> Table:
-        """Covariances, each with the correlation."""
-        cells = np.char.mod("%.2g", self.covariance), np.char.mod(" (%.2f)", self.correlation)
-        rows = [
-            Row(printable(name), "".join(map("{:17}".format, row)).rstrip(), "", "")
-            for name, row in zip(self.of, np.char.add(*cells), strict=True)
-        ]
-        return Table("covariance (correlation)", rows, False)
-
-
-@data
-class Uncertainty(Data):
-    """Uncertainty that follows to first order from the standard deviations of names.
-
-    It is given for each entry of a result.
-    """
-
-    JSON = "std contributions covariances? second_order results? notes"
-
-    std: Any
-    # Of each single name, the largest first: its part of the variance, and its share of the total.
-    contributions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    # The same for pairs of correlated names, whose part may be negative.
-    covariances: dict[str, dict[str, Any]] = field(default_factory=dict)
-    # Bias and standard deviation to second order, for normal distributions.
-    second_order: dict[str, float] | None = None
-    results: JointCovariance | None = None  # with the program's earlier results
-    notes: list[str] = field(default_factory=list)
 
 
 @data_in_slots
@@ -357,7 +497,7 @@ class Record(Answer):
         )
         said: list[str] = []
         if self.uncertainty is not None:
-            said = _shares(self.uncertainty) + self.uncertainty.notes
+            said = shares(self.uncertainty) + self.uncertainty.notes
         if self.asserted is not None:
             value, kind = (
                 {True: "true", False: "false", None: "undetermined"}[self.asserted.holds],
@@ -395,7 +535,7 @@ class Record(Answer):
         if rows:
             lines.append(Table(_HEADINGS[self.mode], rows, self.check is not None))
         if self.uncertainty is not None and self.uncertainty.results is not None:
-            lines.append(self.uncertainty.results.table)
+            lines.append(_covariances(self.uncertainty.results))
         for part in self.relations:
             if not part.holds:
                 text = part.difference or (part.open_box if part.holds is None else "")
@@ -536,15 +676,14 @@ def _by_pairs(found: dict[str, dict[str, Any]] | None) -> dict[str, Any]:
     return {f"{a},{b}": part for a, row in (found or {}).items() for b, part in row.items()}
 
 
-def _shares(found: Uncertainty) -> list[str]:
-    """Lines about where a variance comes from."""
-    parts = {**found.contributions, **found.covariances}.items()
-    shares = [f"{name.replace(',', ' with ')} {100 * part['share']:.3g} %" for name, part in parts]
-    return (
-        [f"the variance comes from {', '.join(shares)}"]
-        if len(found.contributions) > 1 and np.any(found.std)
-        else []
-    )
+def _covariances(found: JointCovariance) -> Table:
+    """Return covariances, each with the correlation."""
+    cells = np.char.mod("%.2g", found.covariance), np.char.mod(" (%.2f)", found.correlation)
+    rows = [
+        Row(printable(name), "".join(map("{:17}".format, row)).rstrip(), "", "")
+        for name, row in zip(found.of, np.char.add(*cells), strict=True)
+    ]
+    return Table("covariance (correlation)", rows, False)
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:
@@ -568,3 +707,16 @@ def _derivative(mode: str, name: str, f: str, partial: bool) -> str:
     if mode == "hvp":
         return f"\\left(\\nabla^2 f\\, v\\right)_{{{spelled(name)}}}"
     return fraction(name.split(","), partial, f)
+
+
+def as_error(result: Any, error: Exception) -> Any:
+    """Return a result as an error, without anything else that may prevent writing it."""
+    result.fail(as_gradcli_error(error))
+    record = getattr(result, "record", result)  # an explanation has its own record
+    record.expr, record.read_as, record.meta, record.warnings = (
+        clip_text(record.expr, _LONGEST),
+        None,
+        None,
+        [],
+    )
+    return result

@@ -19,9 +19,10 @@ from gradcli.report.explanation import (
     ExplainedNode,
     Explanation,
     count_text,
+    round_number,
 )
-from gradcli.report.lines import Line, Part, Table, round_number, text_of
 from gradcli.report.pictures import svg
+from gradcli.report.records import Line, Part, Table, text_of
 from gradcli.report.results import GradientRecord
 from gradcli.texts import display_width, pad, printable
 

@@ -70,7 +70,7 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
     from gradcli.graph.nodes import forward, reachable
     from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.query.evaluate import gradient
+    from gradcli.query.programs import gradient
 
     data = json.loads(line)
     if (

@@ -85,8 +85,8 @@ def run(trial: Trial, fault: Fault) -> Run:
 
 
 def _run_in(folder: str, trial: Trial, fault: Fault) -> dict[str, object]:
-    from gradcli.cli.endings import run_guarded
     from gradcli.cli.main import app
+    from gradcli.cli.process import run_guarded
 
     os.environ.update(
         NO_COLOR="1", TERMINAL_WIDTH="80", GRADCLI_CACHE_DIR=os.path.join(folder, "cache")

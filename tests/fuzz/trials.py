@@ -82,8 +82,8 @@ def run(trial: Trial) -> Ending:
 
 
 def _run_in(folder: str, trial: Trial) -> Ending:
-    from gradcli.cli.endings import run_guarded
     from gradcli.cli.main import app
+    from gradcli.cli.process import run_guarded
 
     stdin = io.TextIOWrapper(io.BytesIO(trial.stdin.encode("utf-8", "surrogateescape")), "utf-8")
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))

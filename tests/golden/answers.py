@@ -14,8 +14,8 @@ from unittest import mock
 import numpy as np
 
 import gradcli
-from gradcli.cli.endings import run_guarded
 from gradcli.cli.main import app
+from gradcli.cli.process import run_guarded
 
 # What is measured of an answer, not said by it.
 _MEASURES = frozenset(

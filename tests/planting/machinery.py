@@ -89,7 +89,7 @@ def everywhere(place: str, wrap: Wrap) -> Plant:
         right = getattr(owner, name)
         wrong = wrap(right)
         with ExitStack() as stack:
-            import_module("gradcli.query.evaluate")
+            import_module("gradcli.query.programs")
             for module in list(sys.modules.values()):
                 if (
                     getattr(module, "__name__", "").startswith("gradcli.")

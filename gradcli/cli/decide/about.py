@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli.commands import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest
-from gradcli.cli.endings import FINE
-from gradcli.cli.write.results import in_columns, prepare, put, put_rows
+from gradcli.cli.process import FINE, prepare, put, put_rows
 from gradcli.data import encode
 from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_mean
 from gradcli.options import Request
 from gradcli.query import catalogue
 from gradcli.report.rules import RULES
 from gradcli.storage import NATIVE, STORES, folder
-from gradcli.texts import printable, words
+from gradcli.texts import in_columns, printable, words
 
 
 def list_functions(request: FunctionsRequest) -> int:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from gradcli.cli.commands import CheckRequest
-from gradcli.cli.decide.running import Inputs, box_of, is_stream, options_of, programs_of
+from gradcli.cli.decide.running import Inputs, is_stream, options_of, programs_of
 from gradcli.cli.decide.subjects import check_inputs
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, is_handed_over
@@ -25,7 +25,15 @@ from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.syntax import Asked, Statement
 from gradcli.limits import Limits
-from gradcli.options import CHECKING, ClaimInput, Options, assignment, limits_of, option_value
+from gradcli.options import (
+    CHECKING,
+    ClaimInput,
+    Options,
+    assignment,
+    assignments,
+    limits_of,
+    option_value,
+)
 from gradcli.plans.backend import require_compiler
 from gradcli.plans.threads import cores
 from gradcli.query.cases import (
@@ -470,6 +478,16 @@ def _unreadable(error: GradcliError, path: str | None) -> Record:
     record = Record.of_error(error)
     record.file = record.file or (None if path == "-" else path)
     return record
+
+
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
+    """Return the box of ``--over NAME=BEGIN..END``.
+
+    Raises UsageError.
+    """
+    from gradcli.query.bounds import within
+
+    return within(assignments("--over", texts), Programs(limits))
 
 
 def check_options(request: CheckRequest) -> Options:

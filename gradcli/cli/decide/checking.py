@@ -12,14 +12,13 @@ import time
 from collections.abc import Generator
 from contextlib import closing
 
-from gradcli.cli import endings
+from gradcli.cli import process
 from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Cases, Repeating, Work
 from gradcli.cli.decide.running import Inputs, say_remarks
 from gradcli.cli.decide.subjects import expression_apart
-from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of
+from gradcli.cli.process import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of, say
 from gradcli.cli.write.reports import Progress, Reports
-from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.report.outcomes import ERROR, Outcome, Summary
@@ -51,7 +50,7 @@ def check(request: CheckRequest) -> int:
             Progress(_shows_progress(request, reports.shown)) as progress,
         ):
             for outcome in outcomes:
-                endings.raise_interrupt()
+                process.raise_interrupt()
                 counted = results.add(outcome)
                 progress.add(counted)
                 reports.add(counted)

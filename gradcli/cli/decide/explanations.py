@@ -21,8 +21,8 @@ from gradcli.cli.decide.running import (
     options_of,
     programs_of,
     words_of,
+    writer_for,
 )
-from gradcli.cli.write.results import writer_for
 from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derive
 from gradcli.explanations.explaining import explain_record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcli.cli.commands import ExportRequest
 from gradcli.cli.decide.running import Run, eval_inputs, kind_by_suffix, options_of, programs_of
-from gradcli.cli.write.results import put, say
+from gradcli.cli.process import put, say
 from gradcli.exports.python import SUFFIXES, target_named, target_of
 from gradcli.query.exporting import Export, file_of, subjects
 from gradcli.storage import write_whole

@@ -23,7 +23,7 @@ from typing import Any
 
 from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Batch, Part, Piece, Work
-from gradcli.cli.endings import ENDING
+from gradcli.cli.process import ENDING
 from gradcli.errors import GradcliError, InternalError, as_gradcli_error
 from gradcli.query.cases import name_of, outcome_of
 from gradcli.query.programs import UsedNames

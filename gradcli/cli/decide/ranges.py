@@ -15,12 +15,14 @@ from gradcli.cli.commands import BoundRequest, PlotRequest
 from gradcli.cli.decide.running import (
     Inputs,
     Run,
+    Writer,
     kind_by_suffix,
     options_of,
     programs_of,
     words_of,
+    writer_for,
 )
-from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
+from gradcli.cli.process import is_styled, put, say
 from gradcli.errors import UsageError
 from gradcli.query.bounds import bounds, within
 from gradcli.query.free_variables import names_left

@@ -1,9 +1,10 @@
-"""The way of a command from what is typed to its answers.
+"""The way of a command from what is typed to its answers as they are written.
 
 Positional arguments and options say what there is to read: an expression, files, bindings with
 their values, and limits. An option that has no effect beside the others is refused by its name
-rather than ignored. `Run` goes through programs and records; ``gradcli eval`` adds little to it,
-and `check` has a way of its own from the inputs on (`cli/decide/cases.py`).
+rather than ignored. `Run` goes through programs and records, and a `Writer` takes what comes of
+them; ``gradcli eval`` adds little to that, and `check` has a way of its own from the inputs on
+(`cli/decide/cases.py`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,20 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from gradcli.cli import endings
 from gradcli.cli.commands import EXAMPLE, EvalRequest, ExportRequest
-from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, code_of
-from gradcli.cli.write.results import Form, say, writer_for
+from gradcli.cli.process import (
+    BAD_INPUT,
+    FINE,
+    FOUND,
+    code_of,
+    is_styled,
+    prepare,
+    put,
+    raise_interrupt,
+    say,
+)
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, read_within
 from gradcli.language.run import Program
@@ -29,8 +38,11 @@ from gradcli.limits import Limits
 from gradcli.options import Options, Request, assignments, limits_of, names_of, refuse_together
 from gradcli.plans.backend import require_compiler
 from gradcli.query.programs import Programs, Script, UsedNames, records, refuse_unknown_in
-from gradcli.report.records import Answer, Record
-from gradcli.texts import normalize, text_lines
+from gradcli.report.records import Answer, Record, as_error, text_of
+from gradcli.texts import inert_lines, normalize, text_lines
+
+if TYPE_CHECKING:
+    from gradcli.report.explanation import Explanation
 
 _OF_RECORDS = (".jsonl", ".ndjson")
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
@@ -235,16 +247,6 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
 # -- Values of options, and what they ask for
 
 
-def box_of(texts: Sequence[str], limits: Limits) -> dict[str, tuple[float, float]]:
-    """Return the box of ``--over NAME=BEGIN..END``.
-
-    Raises UsageError.
-    """
-    from gradcli.query.bounds import within
-
-    return within(assignments("--over", texts), Programs(limits))
-
-
 def kind_by_suffix(
     out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None
 ) -> str | None:
@@ -413,7 +415,7 @@ class Run:
         said = FINE
         try:
             for result in self.answers():
-                endings.raise_interrupt()
+                raise_interrupt()
                 writer.write(result)
                 codes.add(
                     code_of(result.error)
@@ -451,6 +453,203 @@ def say_remarks(remarks: Callable[[], list[str]]) -> int:
         say(error.render())
         return BAD_INPUT
     return FINE
+
+
+# -- The results as they are written: in the form that is asked for, or to a file, whole
+
+
+_PICTURES = ("svg", "html", "mermaid")
+
+
+class Form(Protocol):
+    """Takes results as they come."""
+
+    def write(self, result: Any) -> None: ...
+
+    def close(self) -> None:
+        """End the output."""
+
+
+class Writer:
+    """Writer of results.
+
+    It takes results, saves what is to be saved of them, and shows all, or, if it is quiet, those
+    that need attention.
+
+    Characters that the encoding of standard output lacks are escaped. A result that cannot be
+    written is written as an error.
+
+    form       such as "text", "json" or "svg"
+    one_alone  whether a single result is no array in JSON
+    out        a file
+    save       leaves out of a record what it saves
+    """
+
+    def __init__(
+        self,
+        form: str,
+        color: str = "never",
+        digits: int | None = None,
+        *,
+        one_alone: bool = True,
+        out: str | None = None,
+        quiet: bool = False,
+        save: Callable[[Record], None] | None = None,
+    ) -> None:
+        prepare(form)
+        self.form, self.digits, self.one_alone, self.out, self.quiet, self.save = (
+            form,
+            digits,
+            one_alone,
+            out,
+            quiet,
+            save,
+        )
+        self.texts: list[str] = []  # parts of the file's text
+        self.put = put if out is None else self.texts.append
+        self.found: list[Any] = []  # what is written at the end
+        self.between = ""
+        self.complains = out is not None or form not in ("json", "jsonl")
+        self._put: Callable[[Any], None] = self._write_plainly
+        if form == "text" and out is None and is_styled(color):
+            from gradcli.cli.write.terminal import Terminal
+
+            self._put, self.complains = Terminal(digits, forced=color == "always").write, False
+
+    def write(self, result: Any) -> None:
+        if self.save is not None:
+            try:
+                self.save(result)
+            except Exception as error:
+                result.fail(as_gradcli_error(error))
+        if not self.quiet or result.error is not None or result.failed:
+            write_result(self._show, result)
+
+    def _show(self, result: Any) -> None:
+        self._put(result)
+        if self.complains and result.error is not None:
+            say(result.error_text())
+
+    def _write_plainly(self, result: Any) -> None:
+        if (
+            self.form in ("csv", "value")
+            and result.error is None
+            and result.uncertainty is not None
+        ):
+            raise UsageError(
+                f"--format {self.form} has no place for standard deviations",
+                help="write --format json, or text",
+            )
+        if self.form == "jsonl":
+            self.put(result.to_json() + "\n")
+        elif self.form == "json":
+            self.found.append(_encode(result.to_dict(), 2))
+        elif self.form == "csv":
+            from gradcli.report.table import HEADER, csv_rows
+
+            rows = csv_rows(result, self.digits)
+            self.put(rows if self.between else HEADER + rows)
+            self.between = HEADER
+        elif self.form in _PICTURES:
+            if self.form == "html" or result.error is None:
+                self._take_picture(result)
+        elif result.error is None and self.form in ("value", "grad"):
+            self.put(_alone(result, self.form))
+            if result.failed:
+                say("the cross-check does not agree, or an assert is false: see --format text")
+        elif result.error is None and self.form == "latex":
+            self.put(inert_lines(result.to_latex(self.digits)))
+        elif result.error is None:
+            self.put(self.between + text_of(result.lines(self.digits)))
+            self.between = "\n"
+
+    def _take_picture(self, explanation: Explanation) -> None:
+        if self.form != "html" and self.found:
+            raise UsageError(
+                f"--format {self.form} holds one picture, which is that of "
+                f"line {self.found[0].record.line}",
+                help="explain one expression, or write --format html",
+            )
+        self.found.append(explanation)
+
+    def close(self) -> None:
+        """End the output."""
+        if self.form == "json" and self.one_alone and len(self.found) == 1:
+            self.put(self.found[0] + "\n")
+        elif self.form == "json":
+            items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.found)
+            self.put(f"[\n  {items}\n]\n" if items else "[]\n")
+        elif self.found:
+            self.put(self._picture())
+        if self.texts and self.out is not None:
+            from gradcli.storage import write_whole
+
+            write_whole(self.out, "".join(self.texts).encode())
+
+    def _picture(self) -> str:
+        """One document of all explanations; a picture is of one."""
+        if self.form == "html":
+            from gradcli.report.page.assembly import page
+
+            return page(self.found, self.digits)
+        from gradcli.report.pictures import mermaid, svg
+
+        if self.form == "svg":
+            return svg(self.found[0])
+        text = mermaid(self.found[0])
+        return text if self.out is None else f"```mermaid\n{text}```\n"
+
+
+def _encode(data: Any, indent: int | None = None) -> str:
+    from gradcli.data import encode
+
+    return encode(data, indent)
+
+
+def _alone(record: Record, field: str) -> str:
+    """Return the value alone, or the only gradient, as a line of JSON.
+
+    A number is written as it is.
+
+    Raises UsageError for several gradients.
+    """
+    found = record.to_dict().get(field)
+    if field == "grad" and isinstance(found, dict):
+        if len(found) != 1:
+            names = ", ".join(found)
+            raise UsageError(
+                f"--format grad prints one gradient, not those by {names}"
+                if found
+                else "there is no gradient",
+                help="write --wrt NAME" if found else None,
+            )
+        (found,) = found.values()
+    return _encode(found).strip('"') + "\n"
+
+
+def writer_for(request: Request, **how: Any) -> Writer:
+    """Return what writes the results of a command."""
+    return Writer(
+        request.output_format,
+        request.color,
+        request.digits,
+        out=request.out,
+        quiet=request.quiet,
+        **how,
+    )
+
+
+def write_result(write: Callable[[Any], None], result: Any) -> None:
+    """Write a result.
+
+    If that fails it becomes its own error, as which it is written: with its id and text.
+    """
+    try:
+        write(result)
+    except OSError:  # the output takes nothing more
+        raise
+    except Exception as error:
+        write(as_error(result, error))
 
 
 # -- ``gradcli eval``

@@ -16,16 +16,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcli.cli import endings
+from gradcli.cli import process
 from gradcli.cli.commands import ReplRequest
-from gradcli.cli.endings import FINE
+from gradcli.cli.process import FINE, put, put_rows, put_text, somebody_types
 from gradcli.cli.repl.session import Session, is_complete
-from gradcli.cli.write.results import in_columns, put, put_rows, put_text, somebody_types
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
 from gradcli.limits import DEFAULT
-from gradcli.report.lines import short
-from gradcli.texts import open_brackets, suggestion
+from gradcli.report.explanation import short
+from gradcli.texts import in_columns, open_brackets, suggestion
 
 
 def converse(request: ReplRequest) -> int:
@@ -41,7 +40,7 @@ def converse(request: ReplRequest) -> int:
         from gradcli.cli.repl.prompt import history_file, talk
 
         put(f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n")
-        with endings.staying():
+        with process.staying():
             for text in first:
                 session.feed(text)
             return talk(session, history_file() if request.history else None, COMMANDS)
@@ -116,9 +115,9 @@ def call(session: Session, words: list[str]) -> int:
 
 def _run(words: list[str], **how: Any) -> int:
     """Run a command of gradcli as it is typed."""
-    from gradcli.cli.main import app, command_of
+    from gradcli.cli.main import app
 
-    command: Any = command_of(lambda **framework: app(words, **framework))
+    command: Any = process.command_of(lambda **framework: app(words, **framework))
     return command if isinstance(command, int) else command(**how)
 
 

@@ -17,7 +17,7 @@ from prompt_toolkit.filters import has_completions
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from gradcli.cli.endings import FINE, raise_interrupt
+from gradcli.cli.process import FINE, raise_interrupt
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.notation import GREEK
 from gradcli.query.catalogue import function_names

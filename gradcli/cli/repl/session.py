@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.cli.commands import ReplRequest
-from gradcli.cli.endings import FINE, FOUND, INTERRUPTED, code_of, raise_interrupt
-from gradcli.cli.write.results import Writer, put_text, say
+from gradcli.cli.decide.running import Writer
+from gradcli.cli.process import FINE, FOUND, INTERRUPTED, code_of, put_text, raise_interrupt, say
 from gradcli.errors import GradcliError, as_gradcli_error
 from gradcli.language.python_hints import Output, is_head
 from gradcli.language.run import Program, sources

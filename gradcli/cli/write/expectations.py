@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.check.verdicts import Verdict
-from gradcli.cli.write.results import say
+from gradcli.cli.process import say
 from gradcli.errors import InputError
 from gradcli.files.npy import open_data, unreadable
 from gradcli.report.records import Record

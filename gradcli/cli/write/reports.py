@@ -11,16 +11,18 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from shutil import get_terminal_size
 from typing import Self
 
 from gradcli.cli.commands import CheckRequest
-from gradcli.cli.write.results import hint, is_styled, prepare, report_outcome
+from gradcli.cli.process import hint, is_styled, prepare
 from gradcli.errors import UsageError, one_of
 from gradcli.files.settings import Settings
 from gradcli.options import assignment
-from gradcli.report.outcomes import KINDS, Outcome, Report, Summary, make
+from gradcli.report.outcomes import ERROR, KINDS, Outcome, Report, Summary, make
+from gradcli.report.records import as_error
 from gradcli.storage import Replacement, cannot_write, real
 from gradcli.texts import one_line
 
@@ -52,6 +54,29 @@ class Reports:
         for each in self.all:
             if each.broken is not None:
                 raise each.broken
+
+
+def report_outcome(report: Report, outcome: Outcome) -> bool:
+    """Give a report an outcome, or an error in its place; whether it was the outcome itself."""
+    try:
+        report.add(outcome)
+    except OSError:
+        raise
+    except Exception as error:
+        record = as_error(replace(outcome.record, relations=[], refuted=[]), error)
+        report.add(
+            replace(
+                outcome,
+                record=record,
+                name=f"line {record.line}",
+                status=ERROR,
+                reason=None,
+                details=[],
+                identity=None,
+            )
+        )
+        return False
+    return True
 
 
 class WrittenReport:

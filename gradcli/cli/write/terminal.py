@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from gradcli.check.verdicts import Verdict
-from gradcli.report.lines import Line, Table, label_width
+from gradcli.report.records import Line, Table, label_width
 from gradcli.texts import display_width, inert_lines, pad
 
 COLOURS: dict[str, str] = {

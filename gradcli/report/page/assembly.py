@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.data import encode, group_pairs, plain
-from gradcli.inert import xml_text
+from gradcli.inert import html_page, xml_text
 from gradcli.report.derivative_record import steps_in_html
 from gradcli.report.explanation import (
     DIGITS,
@@ -23,9 +23,10 @@ from gradcli.report.explanation import (
     Contribution,
     ExplainedNode,
     Explanation,
+    short,
 )
-from gradcli.report.lines import html_page, short, text_of
 from gradcli.report.pictures import svg
+from gradcli.report.records import text_of
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
 from gradcli.texts import one_line, words
 

@@ -1,6 +1,12 @@
-"""A run of the program: its beginning, its exit codes, and the signals that end it.
+"""The program's process: its beginning, its streams, its exit codes, and the signals that end it.
 
-Signals do so at any moment, with an exit code of their own, without a traceback, and with nothing
+Results go to standard output as they come, and messages to standard error. Nothing else of the
+command line writes to these, but for the framework, of which a page of help and the version come.
+Text goes through `inert_lines` on its way, so that no line of it has an effect on a terminal, or on
+a CI system that reads along. Formats for other programs are made by functions of `gradcli.inert` of
+their own.
+
+Signals end it at any moment, with an exit code of their own, without a traceback, and with nothing
 half done. They are handled before anything else is imported, so nothing is imported here at once.
 
 While a command runs, the first signal raises KeyboardInterrupt, so that everything on the way is
@@ -13,6 +19,7 @@ once, too.
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import signal
@@ -24,7 +31,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from gradcli.errors import GradcliError
+    from gradcli.errors import GradcliError, UsageError
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -46,7 +53,6 @@ def run() -> None:
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     take_over()
     from gradcli.cli.main import app
-    from gradcli.cli.write.results import somebody_types
 
     _fill_standard_streams()
     if sys.argv[1:] == [] and somebody_types():
@@ -85,8 +91,6 @@ def run_guarded(app: Callable[..., Any]) -> int:
     The application reads the arguments and gives the command that they ask for, which is run here,
     or an exit code.
     """
-    from gradcli.cli.main import command_of
-    from gradcli.cli.write.results import is_closed_pipe, prepare, say_last
     from gradcli.errors import GradcliError, as_gradcli_error
 
     if sys.stdout is None:
@@ -117,9 +121,48 @@ def run_guarded(app: Callable[..., Any]) -> int:
         abandon_files()
 
 
-def _end_by_interrupt() -> int:
-    from gradcli.cli.write.results import say_last
+def command_of(app: Callable[..., Any]) -> Callable[[], int] | int:
+    """Return the command that the arguments ask for, or an exit code.
 
+    The exit code is returned where nothing is left to do, after a page of help. Raises UsageError.
+    """
+    try:
+        command = app(standalone_mode=False, prog_name="gradcli")
+    except SystemExit as end:
+        # The framework exits with 1 where nobody reads the pipe any more.
+        command = 0 if end.code == 1 else end.code
+    except Exception as raised:
+        error: Any = raised
+        if not hasattr(error, "format_message"):
+            if type(error).__name__ == "Abort":
+                raise KeyboardInterrupt from None
+            raise
+        if type(error).__name__ != "NoArgsIsHelpError":
+            raise _wrong_usage(error) from None
+        say_last(error.format_message())
+        command = error.exit_code
+    return command if callable(command) or isinstance(command, int) else 0
+
+
+def _wrong_usage(error: Any) -> UsageError:
+    """Return what the framework says of wrong usage as an error of ours."""
+    from gradcli.errors import UsageError
+    from gradcli.texts import suggestion
+
+    said = error.format_message().removesuffix(".")
+    listed = f"{error.ctx.command_path} --help lists what there is" if error.ctx else None
+    is_unknown = type(error).__name__ == "NoSuchOption"
+    if is_unknown:
+        options = (
+            name for param in error.ctx.command.params for name in param.opts + param.secondary_opts
+        )
+        close = suggestion(error.option_name, options)
+        said = f"no such option: {error.option_name}"
+        listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
+    return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
+
+
+def _end_by_interrupt() -> int:
     if not announce_once():
         say_last("interrupted")
     return code_of_signal()
@@ -129,6 +172,102 @@ def _silence(stream: Any) -> None:
     """Let the interpreter's own flush at exit go nowhere."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+# -- Streams
+
+
+def prepare(kind: str = "text") -> None:
+    """Let standard output take every text of a format.
+
+    Characters that its encoding lacks are escaped in a way that readers of the format undo.
+    """
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is None:
+        return
+    from gradcli.inert import LACKING
+
+    if kind not in LACKING:
+        reconfigure(errors="backslashreplace")
+    elif (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig"):
+        # ASCII, which every encoding contains: readers of these formats expect UTF-8
+        reconfigure(encoding="ascii", errors=LACKING[kind])
+
+
+def somebody_types() -> bool:
+    """Return whether somebody types and reads: a session begins then."""
+    streams = (sys.stdin, sys.stdout)
+    return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
+
+
+def put(text: str) -> None:
+    """One piece of a format, flushed, so that a pipe sees each result as it comes."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def put_text(text: str) -> None:
+    """Lines of text for people, without styles."""
+    from gradcli.texts import inert_lines
+
+    put(inert_lines(text))
+
+
+def say(text: str) -> None:
+    """Lines beside the output: errors, notes, warnings."""
+    from gradcli.texts import inert_lines
+
+    if sys.stderr is not None:  # given None, print would use standard output
+        print(inert_lines(text), file=sys.stderr, flush=True)
+
+
+def say_last(text: str) -> None:
+    """Lines beside the output that may have no reader any more, as the program ends."""
+    try:
+        say(text)
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(
+            error
+        ):
+            raise
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Return whether nobody reads the output any more.
+
+    Windows then reports that the argument is invalid.
+    """
+    return isinstance(error, BrokenPipeError) or (
+        sys.platform == "win32" and error.errno == errno.EINVAL
+    )
+
+
+def hint(text: str) -> None:
+    """Text beside the output that keeps to its line: how far the work is."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def put_rows(text: str) -> None:
+    """Rows, whose lines are broken between words on a terminal, or for who asks for columns."""
+    if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
+        put_text(text + "\n")
+        return
+    from gradcli.cli.write.terminal import console, plain_text, put_lines
+
+    put_lines(console(sys.stdout, forced=False), plain_text(text))
+
+
+def is_styled(color: str) -> bool:
+    """Tell whether standard output takes styles.
+
+    A capable terminal does, unless the user says otherwise.
+    """
+    if color != "auto":
+        return color == "always"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 # -- Signals

@@ -1,8 +1,4 @@
-"""Claims held over a box: ``gradcli check --over x=0..1``.
-
-The claims of a query are held, or without claims the rules' derivative. Asserts get the ranges of
-the box.
-"""
+"""Claims on a query, and asserts: read in its program's scope, and decided, also over a box."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from gradcli.check.verdicts import OF_HOLDING, Check, Claim, VariableCheck, Verd
 from gradcli.errors import ShapeError
 from gradcli.graph.nodes import Expr, definition_order, forward
 from gradcli.graph.sweep import grad
-from gradcli.language.run import Lowered
+from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
 from gradcli.language.syntax import Assertion, Quantified, Statement
@@ -26,6 +22,7 @@ from gradcli.options import Options
 from gradcli.query.derivatives import text_of
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.ranges import BoundNote, Ends
+from gradcli.report.records import Record
 from gradcli.texts import Source
 
 if TYPE_CHECKING:
@@ -34,6 +31,67 @@ if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function, Place
 
 _APART = 1e-9  # relative difference that floats of one derivative may have, and a wrong one exceeds
+
+
+def claims_of(
+    program: Program, record: Record, options: Options
+) -> tuple[list[Given], Expr | None]:
+    """Return the claims on a query, read in its scope, where ``seed`` is the seed."""
+    from gradcli.check.claims import Given
+
+    scope = program.scope
+    seed = None
+    meanings = dict(scope.names)
+    scope.names.update(scope.leaves)  # names in claims mean the values bound to them
+    if "seed" not in scope.names:
+        seed = scope.bind_value("seed", record.seed)
+    found = []
+    try:
+        for claim in options.claims:
+            formula, numbers = None, claim.numbers
+            if claim.text is not None:
+                node = program.read(claim.text, f"<claim of {claim.of}>")
+                if claim.formula or program.lowering.mentions:
+                    formula = node
+                else:
+                    numbers = program.bindings.raw(node)
+            found.append(
+                Given(claim.of, formula, numbers, options.rtol, options.atol, around=claim.around)
+            )
+    finally:
+        if seed is not None:
+            scope.unbind("seed")
+        scope.names.clear()
+        scope.names.update(meanings)
+    return found, seed
+
+
+def fill_assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
+    """Decide an assert.
+
+    Its relations are compared in floats, entry by entry, and by the reference.
+    """
+    scope = program.scope
+    if scope.deviations:
+        from gradcli.query.uncertainty import left_out
+
+        sides = [side for relation in lowered.relations for side in relation[1:]]
+        record.warnings += left_out(scope, sides, "an assert: it is about the values")
+    from gradcli.check.asserts import compare_relations, decide_assert, decide_over
+
+    if lowered.ranges:
+        relations, check = decide_over(scope, lowered, options)
+        record.check = check if options.check else None
+        record.take_outcome(relations)
+        return
+    relations = compare_relations(scope, lowered)
+    if options.decide_asserts and options.check:
+        record.check = decide_assert(scope, lowered, relations, options)
+    record.take_outcome(relations)
+
+
+# -- Over a box: ``gradcli check --over x=0..1``. The claims of a query are held, or without claims
+# the rules' derivative. Asserts get the ranges of the box.
 
 
 def with_ranges(statement: Statement, over: Mapping[str, Ends]) -> Statement:
