@@ -117,6 +117,7 @@ def test_a_terminal_without_colours_gets_no_escapes(variables):
     shown = terminal("eval", "x[0]*y", "x=1,2", "y=3", **variables)
     assert "\x1b" not in shown
     assert "x[0]*y" in shown
+    assert ("╭" in shown) is ("NO_COLOR" in variables)
 
 
 def test_markup_and_emoji_of_the_user_are_text():

@@ -139,6 +139,9 @@ def test_latex_of_formulas() -> None:
         "x": "a \\cos\\left(x\\right)"
     }
     assert gradcli.evaluate("x**3", x=3.0, mode="hessian", latex=True).latex == {"x,x": "6 x"}
+    power = gradcli.evaluate("x*log(y)**2 + y*1e-7**x", x=1.0, y=2.0, latex=True)
+    for name, text in power.latex.items():
+        assert gradcli.evaluate(text, x=1.0, y=2.0).value == pytest.approx(power.grad[name])
     assert json.loads(gradcli.evaluate("x**2", x=3.0, latex=True).to_json())["latex"] == {
         "x": "2 x"
     }

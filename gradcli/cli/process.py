@@ -159,6 +159,17 @@ def _wrong_usage(error: Any) -> UsageError:
         close = suggestion(error.option_name, options)
         said = f"no such option: {error.option_name}"
         listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
+        group = error.ctx.find_root().command
+        commands = (
+            (name, group.get_command(error.ctx, name)) for name in group.list_commands(error.ctx)
+        )
+        having = [
+            name
+            for name, command in commands
+            if any(error.option_name in param.opts for param in command.params)
+        ]
+        if having:
+            listed = f"it is an option of {' and '.join(having)}"
     return UsageError(f"{said[:1].lower()}{said[1:]}", help=listed)
 
 
@@ -265,9 +276,12 @@ def is_styled(color: str) -> bool:
     """
     if color != "auto":
         return color == "always"
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def is_coloured(color: str) -> bool:
+    """Tell whether it takes colours: NO_COLOR switches off these alone."""
+    return is_styled(color) and (color == "always" or not os.environ.get("NO_COLOR"))
 
 
 # -- Signals

@@ -262,10 +262,11 @@ def _edges(entries: Entries, path: Path) -> Iterator[tuple[Edge, float]]:
 
 
 def _mean(value: Any, mask: Mask) -> float:
-    """Return the mean magnitude of the entries that are meant."""
+    """Return the mean magnitude of the entries that are meant, without those that are zero."""
     if value is None or isinstance(value, tuple):
         return size(value) if value is not None else 0.0
     chosen = np.abs(np.broadcast_to(value, mask.shape)[mask])
+    chosen = chosen[chosen != 0]
     return float(chosen.mean()) if chosen.size else 0.0
 
 

@@ -244,13 +244,9 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
 
     It calls them by their names, or as the text writes them.
     """
-    written = dict.fromkeys(subject.spellings[op] for op in ops if op in subject.spellings)
-    others = [op for op in ops if op not in subject.spellings]
-    names = " and no ".join(op.name for op in others)
-    said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
-    said += [f"{target} has no {names}"] if names else []
+    names = dict.fromkeys(subject.spellings.get(op, op.name) for op in ops)
     return UnsupportedInTargetError(
-        ", and ".join(said),
+        f"{' and '.join(names)} cannot be written in {target} here",
         help="export to numpy, which has SciPy's functions"
         if target != "numpy"
         else "freeze names whose gradient is not needed: --freeze",

@@ -350,7 +350,7 @@ _REFUSED = by_word({  # each with what to write instead
     "jvp": "write jvp(y, x, v)",
     "vjp": "write vjp(y, x, v)",
     "vmap pmap jit checkpoint remat vectorize compile": (
-        "leave it out: functions work on all entries at once"
+        "leave it out: functions, f(x), and their derivatives, f'(x), work on all entries at once"
     ),
     "manual_seed seed default_rng PRNGKey": "leave it out, and give --random-state 1",
     "scan fori_loop while_loop map": "write sum(x**2) for a sum over all entries",

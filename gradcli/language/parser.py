@@ -43,6 +43,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from threading import Lock
 from typing import NamedTuple, NoReturn, TypeVar
@@ -989,7 +990,12 @@ class _Parser:
         self.two_readings(left.start, end, product, other, "x*2 or x2")
 
     def refuse_letter_and_digits(self, left: Token, token: Token) -> None:
-        """Refuse ``2x10``."""
+        """Refuse ``2x10`` and ``0x10``."""
+        if left.text == "0":
+            with suppress(ValueError):
+                value = int(left.text + token.text, 0)
+                span = Span(left.start, end_of(token))
+                self.fail("numbers are decimal here", span, f"write {value}")
         found = _LETTER_AND_DIGITS.fullmatch(token.text)
         if found is None or self.tokens[self.at + 1].text == "(":
             return

@@ -68,6 +68,11 @@ _OUTSIDE = (
         "the language has no '{}'",
         _DEFINITION,
     ),
+    (
+        re.compile(rf"{_READ}\s*(def)\b"),
+        "a '{}' is read if it has names alone in its brackets, and then one return",
+        _DEFINITION,
+    ),
     (re.compile(rf"{_READ}\s*({'|'.join(_OPENING)})\b"), _NO_STATEMENT, None),
     (re.compile(r"\s*(@)\w"), "the language has no decorators", None),
     (re.compile(r"\s*[\w.]+\.\w+\s*((?:[-+*/]|\*\*)?=)(?!=)"), _NO_STORE, "write y = x + 1 for a new value"),

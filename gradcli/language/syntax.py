@@ -87,6 +87,11 @@ _HELP = by_word({
     "∞": "write inf",
     "ⁿ": "write x^n",
     "∫": NOT_COMPUTED["int"],
+    "∑": "write sum(x)",
+    "∏": "write prod(x)",
+    "‖": "write norm(x)",
+    "∇": "write grad(y, x)",
+    '{"': "-i jsonl reads records",
     "{ }": "write [1, 2] for an array, (x + 1) to group",
     "' \"": "a string needs both quotes",
     "$": "names consist of letters, digits and _",
@@ -144,7 +149,7 @@ def _bad_character(source: Source, char: str, start: int) -> ParseError:
         f"unexpected character {shown}",
         span=Span(start, start + 1),
         source=source,
-        help=_HELP.get(char),
+        help=_HELP.get(source.text[start : start + 2], _HELP.get(char)),
     )
 
 

@@ -22,7 +22,7 @@ from gradcli.cli.decide.running import (
     words_of,
     writer_for,
 )
-from gradcli.cli.process import is_styled, put, say
+from gradcli.cli.process import is_coloured, put, say
 from gradcli.errors import UsageError
 from gradcli.query.bounds import bounds, within
 from gradcli.query.free_variables import names_left
@@ -186,5 +186,5 @@ def _style(request: PlotRequest, records: Sequence[PlotRecord]) -> Style:
         height = min(max(height - below - _PROMPT, _LOWEST), _HIGHEST)
     else:
         height = _USUAL
-    styled = is_styled(request.color)
-    return Style(request.width or max(20, columns), request.height or height, styled)
+    coloured = is_coloured(request.color)
+    return Style(request.width or max(20, columns), request.height or height, coloured)

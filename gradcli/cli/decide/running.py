@@ -128,7 +128,10 @@ class Words(NamedTuple):
 def input_format_of(request: Request, files: Sequence[str]) -> str | None:
     """Return how files are read. Raises UsageError where there are none."""
     if request.input_format is not None and not files:
-        raise UsageError("--input is about files and standard input, of which there are none")
+        raise UsageError(
+            "--input is about files and standard input, of which there are none",
+            help="name a file by -f: -f cases.jsonl",
+        )
     return request.input_format
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from itertools import product
@@ -155,10 +156,9 @@ class Terminal:
 
 def console(stream: TextIO, forced: bool) -> Console:
     """Return rich's view of a stream, which takes everything as plain text."""
-    # colours whatever the environment says
-    how: dict[str, Any] = (
-        {"force_terminal": True, "no_color": False, "color_system": "standard"} if forced else {}
-    )
+    how: dict[str, Any] = {"color_system": None} if os.environ.get("NO_COLOR") else {}
+    if forced:  # colours whatever the environment says
+        how = {"force_terminal": True, "no_color": False, "color_system": "standard"}
     return Console(file=stream, markup=False, emoji=False, highlight=False, **how)
 
 
