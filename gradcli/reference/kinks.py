@@ -663,15 +663,40 @@ def with_inner_choices(
     left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
     kinks = [s for found in known.values() for s in found.values()]
     first = next((s for s in kinks if s.limit is None), None)
-    sides = {}
+    gaps = (
+        f"has a derivative that {s.gap}" if has_inner(node.static["of"].y) else s.gap
+        for node, found in known.items()
+        for s in found.values()
+        if s.gap
+    )
+    gap, sides = next(gaps, ""), {}
+
+    def beside(order: int, way: int) -> list[Any]:
+        """Return the value where what is differentiated inside has moved, which parts ties."""
+        samples = []
+        for step in STEPS:
+            with _probing(m, step):
+                moved = {}
+                for x in {node.static["of"].x for node in known}:
+                    here = Algebra.map(plain, chosen.table[x])
+                    parts = np.arange(1, here.size + 1)[::order].reshape(here.shape)
+                    moved[x] = np.asarray(here + way * m.mpf(10) ** step * parts, dtype=object)
+                value = _tape_beside(m, asked, moved).run(root)
+                samples.append(np.ravel(Algebra.map(plain, value)))
+        return [_limit(m, pair) for pair in zip(*samples, strict=True)]
+
+    ways = product((1, -1), (-1, 1)) if first is not None else ()
+    around = [beside(order, way) for order, way in ways]
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
         if not kinks or not all(map(m.isfinite, (a, b, c))):
             continue
-        if first is None or a == b == c:
+        others = [values[i] for values in around if m.isfinite(values[i])]
+        if first is None or (a == b == c and all(is_same(m, c, v) for v in others)):
             sides[i] = Sides(kinks[0].place, kinks[0].convention, c, c, limit=c)
             continue
+        ends = others[:2] if a == b and len(others) == len(around) else (a, b)
         # Products of several choices need not lie between.
         sides[i] = Sides(
-            first.place, first.convention, a, b, least=least[i], gap=first.gap, others=[c]
+            first.place, first.convention, *ends, least=least[i], gap=gap, others=[c, *others]
         )
     return chosen, y, sides

@@ -41,7 +41,13 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     >>> linear(x, w, b)
     """
     product = matmul(x, swapaxes(weight, axis1=0, axis2=1) if len(weight.shape) == 2 else weight)
-    return affine(product, None, bias)
+    result = affine(product, None, bias)
+    if tuple(result.shape) != tuple(product.shape):
+        raise ShapeError(
+            f"linear: a bias of shape {tuple(bias.shape)} does not fit outputs of shape "
+            f"{tuple(product.shape)}"
+        )
+    return result
 
 
 @function(torch="input1, input2, weight, bias")
