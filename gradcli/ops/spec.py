@@ -193,7 +193,9 @@ class Record:
         return "" if self.variadic else "".join(self._starred)
 
     optional = _names_marked("?")  # operands that may be left out
-    indices = _names_marked(":index")  # operands that are whole numbers by which entries are addressed
+    indices = _names_marked(
+        ":index"
+    )  # operands that are whole numbers by which entries are addressed
     lists = _names_marked(":arrays")  # operands that are lists of arrays
     numbers = _names_marked(":number")  # static parameters that are numbers of the formula
     # Static parameters that are written even if they have their defaults.
