@@ -90,7 +90,7 @@ def _custom_functions() -> list[type]:
     return found
 
 
-def _counted(method: Callable[..., Any], passage: Passage) -> staticmethod[..., Any]:
+def _count_calls(method: Callable[..., Any], passage: Passage) -> staticmethod[..., Any]:
     """Return a method of a custom function, where PyTorch records nothing, and we do."""
 
     @wraps(method)
@@ -174,7 +174,7 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
     patches: dict[tuple[type, str], Any] = {
         (Tensor, name): method for name, method in methods(passage).items()
     } | {
-        (kind, name): _counted(getattr(kind, name), passage)
+        (kind, name): _count_calls(getattr(kind, name), passage)
         for kind in _custom_functions()
         for name in vars(kind).keys() & {"forward", "setup_context"}
     }
