@@ -186,7 +186,8 @@ class Comparison:
         if not math.isfinite(computed):
             return (
                 Verdict.UNDEFINED,
-                where or "the derivatives from the two sides differ, and the result is not finite",
+                where
+                or f"{'the derivatives from the two sides differ, and ' * sides.is_known}the result is not finite",
             )
         low, high = sides.range if sides.is_known else (self.m.nan, self.m.nan)
         if not sides.probed:
