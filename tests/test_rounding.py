@@ -95,9 +95,8 @@ def use(computed: list[Any], true: list[np.ndarray], bounds: list[np.ndarray]) -
 
 
 def bounded(run: Run, bounds: Any) -> float:
-    value, slopes, _ = bounds
     true = run.true()
-    return max(use(found, true, [value, *slopes]) for found in run.computed())
+    return max(use(found, true, bounds[0]) for found in run.computed())
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -185,7 +184,7 @@ def test_no_random_program_is_beyond_its_bounds(precision: str) -> None:
 def test_accumulated_rounding_is_in_the_bound() -> None:
     """Thousands of additions of a running sum lose more than each of them does."""
     run = Run("sum(cumsum(x))/10", {"x": np.linspace(0.1, 1.7, 2000)}, "float32")
-    _, (bound,), _ = error_bounds(*run.arguments())
+    (_, bound), _ = error_bounds(*run.arguments())
     _, slope = next(run.computed())
     (_, true) = run.true()
     assert bounded(run, error_bounds(*run.arguments())) <= 1
@@ -271,10 +270,8 @@ def test_numbers_that_are_alike_are_bounded_as_one_by_one(
             tables.append([error_bounds(*run.arguments()), run.true()])
     (together, exact), (one_by_one, right) = tables
     assert bounded(run, together) <= 1
-    assert together[2] == one_by_one[2]
-    for found, expected in zip(
-        [together[0], *together[1]], [one_by_one[0], *one_by_one[1]], strict=True
-    ):
+    assert together[1] == one_by_one[1]
+    for found, expected in zip(together[0], one_by_one[0], strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.5)  # by the order of sums
     for x, y in zip(exact, right, strict=True):
         assert M.isnan(y[()]) or abs(x[()] - y[()]) <= M.mpf(10) ** -45 * abs(y[()])

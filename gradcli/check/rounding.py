@@ -535,7 +535,7 @@ def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
 
 @dataclass
 class Computed(Domain[Any]):
-    """What an arithmetic of its own makes of leaves."""
+    """Values that an arithmetic computes from leaves of its own."""
 
     leaves: Mapping[Expr, Any]
     arithmetic: Any
@@ -581,7 +581,7 @@ def _values_with_bounds(
 def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[list[np.ndarray], bool]:
-    """Return how far from the truth rounding may take the value and each gradient.
+    """Return how far from the truth rounding may take the value, and then each gradient.
 
     The bound is infinite where the result may be anything. The last item tells whether something on
     the way to these is not finite, though what it is made of is.

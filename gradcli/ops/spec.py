@@ -88,7 +88,7 @@ def _words_of(value: Any, name: str) -> Any:
     )
 
 
-def _marked(mark: str) -> cached_property[tuple[str, ...]]:
+def _names_marked(mark: str) -> cached_property[tuple[str, ...]]:
     """Return the property that has the names with a mark in a record's signature."""
 
     def names(record: Record) -> tuple[str, ...]:
@@ -192,13 +192,15 @@ class Record:
         """The name of operands that follow the others in any number; empty if there are none."""
         return "" if self.variadic else "".join(self._starred)
 
-    optional = _marked("?")  # operands that may be left out
-    indices = _marked(":index")  # operands that are whole numbers by which entries are addressed
-    lists = _marked(":arrays")  # operands that are lists of arrays
-    numbers = _marked(":number")  # static parameters that are numbers of the formula
+    optional = _names_marked("?")  # operands that may be left out
+    indices = _names_marked(
+        ":index"
+    )  # operands that are whole numbers by which entries are addressed
+    lists = _names_marked(":arrays")  # operands that are lists of arrays
+    numbers = _names_marked(":number")  # static parameters that are numbers of the formula
     # Static parameters that are written even if they have their defaults.
-    stated_names = _marked(":stated")
-    _every, _starred = _marked(""), _marked("*")
+    stated_names = _names_marked(":stated")
+    _every, _starred = _names_marked(""), _names_marked("*")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
