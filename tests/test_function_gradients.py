@@ -370,20 +370,22 @@ needs_autograd = pytest.mark.skipif(
 def test_custom_functions_of_torch(factor: float, verdict: str) -> None:
     import torch
 
-    class Exponential(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    class Forward:
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
-            y = x.exp()
+            y = x.detach().exp()
             ctx.save_for_backward(y)
             return y
 
-        @staticmethod
-        def backward(ctx: Any, seed: Any) -> Any:
-            return factor * seed * ctx.saved_tensors[0]
+    def softplus(x: Any) -> Any:
+        class Exponential(Forward, torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+            @staticmethod
+            def backward(ctx: Any, seed: Any) -> Any:
+                return factor * seed * ctx.saved_tensors[0]
 
-    check = check_gradient(
-        lambda x: torch.nn.functional.softplus(Exponential.apply(x)), by="torch", at={"x": X}
-    )
+        return torch.nn.functional.softplus(Exponential.apply(x))
+
+    check = check_gradient(softplus, by="torch", at={"x": X})
     assert check.verdict.word == verdict
     assert check.variables["x"].decided_by == TRACED
 
@@ -563,6 +565,9 @@ def test_frameworks_are_named_in_the_words_of_python() -> None:
 @gradient_test(lambda x: 3 * x**2, at={"x": lambda random: random.uniform(1, 2, size=3)}, points=3)
 def test_made_of_a_function(x: Any) -> Any:
     return np.sum(x**3)
+
+
+test_made_of_a_loop_in_c = gradient_test(np.cos, at={"x": 1.0})(np.sin)
 
 
 def test_a_wrong_gradient_is_told_where_its_function_stands() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import WRAPPER_ASSIGNMENTS, partial
+from functools import partial, update_wrapper
 from inspect import signature
 from typing import Any, Required, TypedDict, Unpack
 
@@ -159,8 +159,8 @@ def gradient_test(
             __tracebackhide__ = True
             assert_gradient(function, gradient, **options)
 
-        for name in WRAPPER_ASSIGNMENTS:  # without __wrapped__, which pytest would ask for fixtures
-            setattr(test, name, getattr(function, name))
+        update_wrapper(test, function, updated=())
+        del vars(test)["__wrapped__"]  # which pytest would ask for fixtures
         test.gradcli_seed = options.get("random_state", 0)  # type: ignore[attr-defined]  # in its name, where pytest runs it
         return test
 

@@ -90,18 +90,26 @@ def _custom_functions() -> list[type]:
     return found
 
 
-def _count_calls(method: Callable[..., Any], passage: Passage) -> staticmethod[..., Any]:
-    """Return a method of a custom function, where PyTorch records nothing, and we do."""
+def _counting_methods(kind: Any, passage: Passage) -> dict[tuple[type, str], Any]:
+    """Return methods of a custom function, where PyTorch records nothing, and we do."""
 
-    @wraps(method)
-    def run(*arguments: Any, **keywords: Any) -> Any:
-        passage.forwards += 1
-        try:
-            return method(*arguments, **keywords)
-        finally:
-            passage.forwards -= 1
+    def count_runs(method: Callable[..., Any]) -> Any:
+        @wraps(method)
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            passage.forwards += 1
+            try:
+                return method(*arguments, **keywords)
+            finally:
+                passage.forwards -= 1
 
-    return staticmethod(run)
+        return staticmethod(run)
+
+    base = import_module("torch").autograd.Function
+    return {
+        (kind, name): count_runs(getattr(kind, name))
+        for name in ("forward", "setup_context")
+        if getattr(kind, name) is not getattr(base, name)
+    }
 
 
 _OUR_DTYPE, _OUR_DEVICE = (vars(Entries)[name].fget for name in ("dtype", "device"))
@@ -173,11 +181,16 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
     passage.records = lambda: bool(passage.forwards or import_module("torch").is_grad_enabled())
     patches: dict[tuple[type, str], Any] = {
         (Tensor, name): method for name, method in methods(passage).items()
-    } | {
-        (kind, name): _count_calls(getattr(kind, name), passage)
-        for kind in _custom_functions()
-        for name in vars(kind).keys() & {"forward", "setup_context"}
     }
+    base, *kinds = _custom_functions()
+    for kind in kinds:
+        patches |= _counting_methods(kind, passage)
+
+    def count_too(kind: type) -> None:
+        for (_, name), method in _counting_methods(kind, passage).items():
+            setattr(kind, name, method)
+
+    patches[base, "__init_subclass__"] = classmethod(count_too)  # for those yet to be defined
     patches[Tensor, "__torch_function__"] = classmethod(_dispatch)
     patches[autocast, "__enter__"] = note
     # It wants tensors of PyTorch's own, for a rule that plays no part here.

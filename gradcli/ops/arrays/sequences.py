@@ -252,11 +252,12 @@ def trapezoid(
     """
     place = place_along("trapezoid", y, axis)
     areas = (part_of(y, place, 1, None) + part_of(y, place, None, -1)) / 2
+    own = 0 if x is None or len(x.shape) == 1 else len(x.shape) - len(y.shape) + place
     if x is None:
         areas = areas if dx is None else areas * dx
     elif dx is not None:
         raise ArgumentError("trapezoid: give x or dx, not both")
-    elif x.shape and x.shape[place - len(y.shape) if len(x.shape) > 1 else 0] not in (1, y.shape[place]):
+    elif x.shape and (own < 0 or x.shape[own] not in (1, y.shape[place])):
         raise ShapeError("trapezoid: one x for each y along the axis is wanted")
     elif len(x.shape) == 1:
         areas = laid_along(_steps(x, 0), place, y.shape) * areas

@@ -19,6 +19,7 @@ from gradcli.ops.structure import to_int
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, of_numpy, result_type
 from gradcli.tensors.core.in_place import as_tensor
+from gradcli.tensors.core.levels import physical
 from gradcli.tensors.core.modes import state, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
@@ -148,7 +149,7 @@ def check_indices(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
     """Refuse indices below 0 where they do not count from the end."""
     if bare(name) in FROM_0:
         index = keywords.get("index", arguments[2] if len(arguments) > 2 else None)
-        places = getattr(index, "array", None)
+        places = getattr(physical(index), "array", None)
         if isinstance(places, np.ndarray) and (places < 0).any():
             raise PlaceError(f"{name}: indices are counted from 0, not {places.min()}")
 

@@ -186,8 +186,11 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
             result = func(*spec.unflatten(given), **keywords)
             outputs, structure = flatten(result)
             listed = isinstance(result, Tensor) and isinstance(out_dims, tuple)
-            places = broadcast_prefix(out_dims[0] if listed else out_dims, structure)
-            if places is None or (listed and len(out_dims) > 1):
+            many = listed and len(out_dims) != 1
+            places = (
+                None if many else broadcast_prefix(out_dims[0] if listed else out_dims, structure)
+            )
+            if places is None:
                 raise ValueError(
                     f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
                     "compatible with the structure of `outputs`."
