@@ -694,9 +694,9 @@ def with_inner_choices(
         if first is None or (a == b == c and all(is_same(m, c, v) for v in others)):
             sides[i] = Sides(kinks[0].place, kinks[0].convention, c, c, limit=c)
             continue
-        ends = others[:2] if a == b and len(others) == len(around) else (a, b)
+        low, high = others[:2] if a == b and len(others) == len(around) else (a, b)
         # Products of several choices need not lie between.
         sides[i] = Sides(
-            first.place, first.convention, *ends, least=least[i], gap=gap, others=[c, *others]
+            first.place, first.convention, low, high, least=least[i], gap=gap, others=[c, *others]
         )
     return chosen, y, sides
