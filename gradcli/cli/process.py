@@ -160,13 +160,11 @@ def _wrong_usage(error: Any) -> UsageError:
         said = f"no such option: {error.option_name}"
         listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
         group = error.ctx.find_root().command
-        commands = (
-            (name, group.get_command(error.ctx, name)) for name in group.list_commands(error.ctx)
-        )
         having = [
             name
-            for name, command in commands
-            if any(error.option_name in param.opts for param in command.params)
+            for name in group.list_commands(error.ctx)
+            for param in group.get_command(error.ctx, name).params
+            if error.option_name in param.opts
         ]
         if having:
             listed = f"it is an option of {' and '.join(having)}"

@@ -279,8 +279,8 @@ class _Reader:
             if word is None:
                 self.fail(f"\\{name} stands before a name of letters and digits", start, self.at)
             self.at = word.end()
-            called = (word[1] or word[2]).replace("\\_", "_")
-            self.add(NAME, called + (f"_{name}" if name in _MARKED else ""), start)
+            index = f"_{name}" if name in _MARKED else ""
+            self.add(NAME, (word[1] or word[2]).replace("\\_", "_") + index, start)
             self.vectors = len(self.tokens) if name in _VECTORS else self.vectors
         elif name == "cdot" and self.vectors == len(self.tokens) > 0:
             raise AmbiguousError(

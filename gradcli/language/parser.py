@@ -994,8 +994,7 @@ class _Parser:
         if left.text == "0":
             with suppress(ValueError):
                 value = int(left.text + token.text, 0)
-                span = Span(left.start, end_of(token))
-                self.fail("numbers are decimal here", span, f"write {value}")
+                self.fail("numbers are decimal here", left.span, f"write {value}")
         found = _LETTER_AND_DIGITS.fullmatch(token.text)
         if found is None or self.tokens[self.at + 1].text == "(":
             return

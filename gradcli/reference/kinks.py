@@ -236,6 +236,20 @@ def _tape_beside(m: Any, asked: Any, moved: Mapping[Expr, Any]) -> ReferenceTape
     return tape
 
 
+def _moved(tape: ReferenceTape, asked: Any, moves: Mapping[Expr, Any]) -> ReferenceTape:
+    """Return a tape beside the point of another one."""
+    there = {}
+    for x, move in moves.items():
+        here = Algebra.map(plain, tape.table[x])
+        there[x] = np.reshape(np.ravel(here) + move, here.shape)
+    return _tape_beside(tape.m, asked, there)
+
+
+def _apart(inner: Collection[Expr], size: Any, order: int = 1) -> dict[Expr, Any]:
+    """Return moves by a different step for each entry, which part ties."""
+    return {x: size * np.arange(1, math.prod(x.shape) + 1)[::order] for x in inner}
+
+
 def on_kink(event: Event, *sides: Any, **more: Any) -> Sides:
     """Sides of a kink: unknown ones, if there are none."""
     return Sides(event.kink.place, event.kink.convention, *sides, **more)
@@ -406,12 +420,7 @@ class Prober:
 
         Both are in the seed's weights.
         """
-        m, asked = self.tape.m, self.asked
-        there = {}
-        for x, move in moves.items():
-            here = Algebra.map(plain, self.tape.table[x])
-            there[x] = np.reshape(np.ravel(here) + move, here.shape)
-        other = _tape_beside(m, asked, there)
+        asked, other = self.asked, _moved(self.tape, self.asked, moves)
         by = by or [*moves]
         y = other.run(asked.root, by)
         slopes = {
@@ -439,10 +448,7 @@ class Prober:
 
         def slopes(way: int, step: int) -> dict[Expr, np.ndarray]:
             with _probing(m, step):
-                # Entries move by different steps, which part ties.
-                size = way * m.mpf(10) ** step
-                moves = {x: size * np.arange(1, math.prod(x.shape) + 1) for x in inner}
-                return self._at(moves, nodes)[0]
+                return self._at(_apart(inner, way * m.mpf(10) ** step), nodes)[0]
 
         samples = [[slopes(way, step) for step in _MORE] for way in (-1, 1)]
         return [
@@ -650,6 +656,9 @@ def with_inner_choices(
         own = engine[node].array.reshape(-1)[i]
         return own if sides.gap else max(low, min(own, high))
 
+    def flat(array: Array) -> Array:
+        return np.ravel(Algebra.map(plain, array))
+
     known: dict[Expr, dict[int, Sides]] = {}
     choices: list[Callable[[Place, Sides], Any]] = [
         as_engine,
@@ -660,7 +669,7 @@ def with_inner_choices(
     chosen, *others = (_Choosing(m, asked, known, choose) for choose in choices)
     root = asked.root
     y = chosen.run(root, asked.nodes)
-    left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
+    left, right, least = (flat(tape.run(root)) for tape in others)
     kinks = [s for found in known.values() for s in found.values()]
     first = next((s for s in kinks if s.limit is None), None)
     gaps = (
@@ -672,22 +681,17 @@ def with_inner_choices(
     gap, sides = next(gaps, ""), {}
 
     def beside(order: int, way: int) -> list[Any]:
-        """Return the value where what is differentiated inside has moved, which parts ties."""
+        """Return the value where what is differentiated inside has moved."""
         samples = []
         for step in STEPS:
             with _probing(m, step):
-                moved = {}
-                for x in {node.static["of"].x for node in known}:
-                    here = Algebra.map(plain, chosen.table[x])
-                    parts = np.arange(1, here.size + 1)[::order].reshape(here.shape)
-                    moved[x] = np.asarray(here + way * m.mpf(10) ** step * parts, dtype=object)
-                value = _tape_beside(m, asked, moved).run(root)
-                samples.append(np.ravel(Algebra.map(plain, value)))
+                inner = {node.static["of"].x for node in known}
+                moves = _apart(inner, way * m.mpf(10) ** step, order)
+                samples.append(flat(_moved(chosen, asked, moves).run(root)))
         return [_limit(m, pair) for pair in zip(*samples, strict=True)]
 
-    ways = product((1, -1), (-1, 1)) if first is not None else ()
-    around = [beside(order, way) for order, way in ways]
-    for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
+    around = [beside(*way) for way in product((1, -1), (-1, 1)) if first]
+    for i, (c, a, b) in enumerate(zip(flat(y), left, right, strict=True)):
         if not kinks or not all(map(m.isfinite, (a, b, c))):
             continue
         others = [values[i] for values in around if m.isfinite(values[i])]

@@ -186,5 +186,6 @@ def _style(request: PlotRequest, records: Sequence[PlotRecord]) -> Style:
         height = min(max(height - below - _PROMPT, _LOWEST), _HIGHEST)
     else:
         height = _USUAL
-    coloured = is_coloured(request.color)
-    return Style(request.width or max(20, columns), request.height or height, coloured)
+    return Style(
+        request.width or max(20, columns), request.height or height, is_coloured(request.color)
+    )

@@ -42,7 +42,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     """
     product = matmul(x, swapaxes(weight, axis1=0, axis2=1) if len(weight.shape) == 2 else weight)
     result = affine(product, None, bias)
-    if tuple(result.shape) != tuple(product.shape):
+    if result.shape != product.shape:
         raise ShapeError(
             f"linear: a bias of shape {tuple(bias.shape)} does not fit outputs of shape "
             f"{tuple(product.shape)}"
