@@ -270,6 +270,8 @@ _SHAPES: dict[str, Callable[..., Found | None]] = {
     "besselk": lambda v, x: _by_pieces(lambda p: INFINITE if p == 0 else p.bessel_k(v.ball), _POSITIVE, x),
     "gammainc": lambda a, x, order: None if order != NOUGHT or a.low <= 0 else _by_pieces(
         lambda p: p.gamma_lower(a.ball, 1), _POSITIVE, x),
+    "gammaincc": lambda a, x, order: None if order != NOUGHT or a.low <= 0 else _by_pieces(
+        lambda p: 1 - p.gamma_lower(a.ball, 1), _POSITIVE, x),
 }  # fmt: skip
 
 
