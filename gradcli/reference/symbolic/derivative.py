@@ -36,6 +36,7 @@ from gradcli.reference.tape import ReferenceTape, exact_array
 _HEAVIEST = 2_000  # most nodes of an expression written out as a tree, all of which sympy may visit
 # Largest denominator of an exponent: sympy's polynomials have about as many terms as this.
 _FINEST = 64
+_LARGEST = 10**6  # largest number of which sympy may compute a function: gamma has all digits
 
 
 class _Symbols(Tracing):
@@ -109,6 +110,8 @@ def _write(node: Traced, expressions: list[Any]) -> Any:
             raise Unsupported("an exponent of so many digits")
         smooth: Smooth = smooth_function(step.op, len(expressions), {})
     elif isinstance(step, Differentiated):
+        if any(x.is_Rational and abs(x) > _LARGEST for x in expressions):
+            raise Unsupported("a function of so large a number")
         smooth = step.smooth
     else:
         raise Unsupported(step.name)
