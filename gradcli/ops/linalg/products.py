@@ -140,9 +140,10 @@ def _product(x: Any, y: Any, left: int, right: int) -> Any:
     """Compute a product that PyTorch has only for arrays of these numbers of axes."""
     batches = x.shape[: left - 2], y.shape[: right - 2]
     if (len(x.shape), len(y.shape)) != (left, right) or batches[0] != batches[1]:
-        shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
+        alike = ", in as many batches" if left == 3 else ""
         raise ShapeError(
-            f"the product needs arrays of {left} and {right} axes, in as many batches, not the shapes {shapes}"
+            f"the product needs arrays of {left} and {right} axes{alike}, not the shapes "
+            f"{tuple(x.shape)} and {tuple(y.shape)}"
         )
     return matmul(x, y)
 
