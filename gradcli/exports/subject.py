@@ -244,7 +244,7 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
 
     It calls them by their names, or as the text writes them.
     """
-    names = dict.fromkeys(subject.spellings.get(op, op.name) for op in ops)
+    names = dict.fromkeys(subject.spellings.get(op) or op.name for op in ops)
     return UnsupportedInTargetError(
         f"{' and '.join(names)} cannot be written in {target} here",
         help="export to numpy, which has SciPy's functions"

@@ -343,11 +343,11 @@ class Region(ReferenceTape):
     def alias(self, node: Expr, x: Array) -> Array:
         """Give values an identity of their own, which numbers and variables have already."""
 
-        def named(v: Any) -> Cell:
+        def name_value(v: Any) -> Cell:
             v = self.cells.of(v)
             return v if isinstance(v, Leaf) or v.known is not None else Named(self.cells, (v,))
 
-        return Algebra.map(named, x)
+        return Algebra.map(name_value, x)
 
     def detach(self, node: Expr, x: Array) -> Array:
         if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):

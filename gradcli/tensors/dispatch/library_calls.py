@@ -402,7 +402,7 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     given_tensors = (*arguments, *keywords.values())
     if not isinstance(result, tuple):
         return _own(record, given_tensors, result, start)
-    return _named(name, record, [_own(record, given_tensors, part, start) for part in result])
+    return _call_named(name, record, [_own(record, given_tensors, part, start) for part in result])
 
 
 def _is_single(operand: Any) -> bool:
@@ -422,7 +422,7 @@ def _call_in_dtype(
     return result.to(kind) if isinstance(result, Tensor) else result
 
 
-def _named(name: str, record: Op | Composite, parts: list[Any]) -> Any:
+def _call_named(name: str, record: Op | Composite, parts: list[Any]) -> Any:
     """Return several results as PyTorch gives them: by names, and as parts of one memory."""
     for place, word in enumerate(record.results[: len(parts)]):
         _, colon, kind = word.partition(":")
