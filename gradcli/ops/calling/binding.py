@@ -108,7 +108,7 @@ _WHOLES = (
 )
 _QUANTITIES = (
     "alpha atol beta constant_values correction ddof eps maxnorm nan neginf norm_type p "
-    "posinf rcond rtol scale threshold v value"
+    "posinf rcond rtol scale threshold value"
 )
 _BY_KIND = {
     "whole": _WHOLE,
@@ -117,7 +117,7 @@ _BY_KIND = {
     "wholes": _WHOLES,
     "axes": "axes output_size",
     "number": _QUANTITIES,
-    "numbers": "scale_factor",
+    "numbers": "scale_factor v",
     "flag": "align_corners unbiased",
     "text": "driver rounding_mode",
     "order": "ord",
