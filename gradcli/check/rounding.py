@@ -534,7 +534,7 @@ def _moves(values: Sequence[Any], errors: Sequence[Any]) -> Any:
 
 
 @dataclass
-class Computed(Domain[Any]):
+class ArithmeticDomain(Domain[Any]):
     """Values that an arithmetic computes from leaves of its own."""
 
     leaves: Mapping[Expr, Any]
@@ -544,7 +544,7 @@ class Computed(Domain[Any]):
         return self.arithmetic.apply(op, operands, node.static)
 
 
-class Bounds(Computed):
+class Bounds(ArithmeticDomain):
     """Floats of the precision that is judged, each with a bound of its error."""
 
     def leaf(self, node: Expr) -> Bounded:

@@ -29,8 +29,8 @@ import numpy as np
 
 from gradcli.check.rounding import (
     Arithmetic,
+    ArithmeticDomain,
     Carried,
-    Computed,
     Names,
     roots_each_way,
     without_nan,
@@ -184,7 +184,7 @@ class Stochastic(Arithmetic):
         return operand.value + off * np.where(np.abs(off) < 0.5, FACTOR, 1)
 
 
-class _Passing(Computed):
+class _Passing(ArithmeticDomain):
     """One pass forwards."""
 
     def leaf(self, node: Expr) -> Moved:
