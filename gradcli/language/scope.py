@@ -23,7 +23,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.namespace.generator import Generator
 from gradcli.ops import structure
 from gradcli.ops.arrays import shapes
-from gradcli.ops.calling.binding import Host, Use, is_quantity
+from gradcli.ops.calling.binding import Host, Use, has_no_derivative, is_quantity
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
 from gradcli.ops.calling.prefixes import PRECISIONS, TORCH, DType
 from gradcli.ops.facts import Fixed
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 # -- Values that a program takes beforehand: the uses of names that no derivative flows through --
 
 
-QUANTITY, WHOLE, MASK = "quantity", "whole", "mask"
+QUANTITY, ORDER, WHOLE, MASK = "quantity", "order", "whole", "mask"
 
 
 class StaticUse(NamedTuple):
     """Leaf whose value a program takes beforehand, so no derivative flows through that place."""
 
     leaf: Expr
-    # QUANTITY: a number like any other; WHOLE: an index, a shape or an axis; MASK: a choice of
-    # entries.
+    # QUANTITY: a number like any other; ORDER: one by which no derivative is known; WHOLE: an
+    # index, a shape or an axis; MASK: a choice of entries.
     kind: str
     place: str
 
@@ -499,7 +499,12 @@ class Builder(Host):
         EvaluationError where the value cannot be computed, and LimitError for whole numbers beyond
         2**53, which floats do not tell apart.
         """
-        kind = QUANTITY if isinstance(of, tuple) and is_quantity(of[0], of[2]) else WHOLE
+        kind = WHOLE
+        if isinstance(of, tuple):
+            if is_quantity(of[0], of[2]):
+                kind = QUANTITY
+            elif has_no_derivative(of[2]):
+                kind = ORDER
         return self._static(result, kind, _place(of))
 
     def _static(self, result: Any, kind: str, place: str | None, depth: int = 0) -> Any:

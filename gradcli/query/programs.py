@@ -31,7 +31,7 @@ from gradcli.graph.sweep import has_nan, useful_nodes, vjps_at
 from gradcli.language.calls import is_function
 from gradcli.language.reading import names_among
 from gradcli.language.run import Lowered, Program, ProgramText, statements
-from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
+from gradcli.language.scope import ORDER, QUANTITY, WHOLE, Scope, StaticUse
 from gradcli.language.statements import parse_statements, without_bad_help
 from gradcli.language.syntax import Asked, Assertion, Statement
 from gradcli.limits import DEFAULT, Limits
@@ -369,7 +369,7 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
 
     They are whole numbers where they stand, or they decide what is computed.
     """
-    whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
+    whole = {use.leaf: use.place for use in uses if use.kind in (ORDER, WHOLE)}
     if scope.graph.addressing and any(node.op is to_int for node in order):
         addressing: set[Expr | None] = set()
         for node in reversed(order):

@@ -117,7 +117,8 @@ _BY_KIND = {
     "wholes": _WHOLES,
     "axes": "axes output_size",
     "number": _QUANTITIES,
-    "numbers": "scale_factor v",
+    "numbers": "scale_factor",
+    "constant": "v",
     "flag": "align_corners unbiased",
     "text": "driver rounding_mode",
     "order": "ord",
@@ -134,6 +135,7 @@ def _whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+_NUMBER = (lambda value: isinstance(value, (int, float)), "a number")
 # For each kind, a test of values, and the words for what passes it.
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "whole": (_whole, "a whole number"),
@@ -141,8 +143,9 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "axis": (_whole, "a whole number"),
     "wholes": (_whole, "a whole number or a list of them"),
     "axes": (lambda value: value is None or _whole(value), "whole numbers"),
-    "number": (lambda value: isinstance(value, (int, float)), "a number"),
-    "numbers": (lambda value: isinstance(value, (int, float)), "a number"),
+    "number": _NUMBER,
+    "numbers": _NUMBER,
+    "constant": _NUMBER,
     "flag": (lambda value: isinstance(value, int), "True or False"),
     "text": (lambda value: isinstance(value, str), "a string"),
     "order": (lambda value: value is None or isinstance(value, (int, float, str)), "a number"),
@@ -203,10 +206,7 @@ def _check(kind: str, key: str, value: Any) -> Any:
         raise (TypeMismatchError if kind == "text" else MistypedArgumentError)(
             f"{key} must be {wanted}, not {value!r}"
         )
-    if isinstance(value, bool) and kind in (
-        "number",
-        "numbers",
-    ):  # libraries take booleans for numbers
+    if isinstance(value, bool) and _FITS[kind] is _NUMBER:  # libraries take booleans for numbers
         return int(value)
     return (
         bool(value)
@@ -215,6 +215,11 @@ def _check(kind: str, key: str, value: Any) -> Any:
         if isinstance(value, np.ndarray)
         else value
     )
+
+
+def has_no_derivative(key: str) -> bool:
+    """Return whether a static parameter is a number by which no derivative is known."""
+    return _KINDS.get(key) == "constant"
 
 
 def is_quantity(record: Op | Composite, key: str) -> bool:

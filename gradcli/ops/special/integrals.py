@@ -29,7 +29,6 @@ from gradcli.ops.registry import (
     declare,
     elementwise,
     function,
-    is_number,
     nodes_for,
 )
 from gradcli.ops.special.gamma import digamma, gamma, in_sympy, lgamma, next_order
@@ -386,23 +385,15 @@ declare("""
 def _bessel(
     name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any
 ) -> Op:
-    def one(order: Any) -> Any:
-        if not is_number(order):
-            raise ArgumentError(
-                f"{name}: the order must be a number, not an array",
-                help=f"stack [{name}(0, x), {name}(1, x)]",
-            )
-        return order
-
     def partial(out: Any, x: Any, v: float) -> Any:
-        return slope(op, x, one(v))
+        return slope(op, x, v)
 
     forward = OfSciPy(name)
     op = elementwise(
         f"{name} {word}",
         "x",
-        lambda x, v: forward(one(v), x),
-        lambda m, x, v: getattr(m, word)(one(v), x),
+        lambda x, v: forward(v, x),
+        lambda m, x, v: getattr(m, word)(v, x),
         partial,
         static={"v": 0},
         doc=f"{doc} In a program the order comes first: {name}(1, x). >>> {name}(1, x)",
