@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ SHOWN = 1e-7  # relative to an entry: a larger bound is reported
 _KNOWN = 1e20  # times the error of a reference, above which floats are compared with it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = 2.0**-52
-_SMALLEST = 2.0**-1074
+_SMALLEST, _NORMAL = 2.0**-1074, 2.0**-1022
 # A smaller bound only says that floats end here, not how well a number is known.
 _FAINT = 2.0**-1000
 _TOLD = 400_000  # a true value below 2**-_TOLD is not written out
@@ -333,6 +333,15 @@ def _leave_unexamined(sides: Sides) -> Told:
     )
 
 
+@cache
+def shared_context() -> Any:
+    """Return the mpmath context of all judgements.
+
+    Making a context costs more than many judgements.
+    """
+    return context()
+
+
 def loosest(bounds: Any, sizes: Any) -> float | None:
     """Return the largest bound relative to its entry.
 
@@ -360,16 +369,21 @@ def compare_arrays(
     shape, found = np.shape(computed), np.ravel(computed)
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
-    right = np.broadcast_to(np.asarray(right, LONG_DOUBLE), shape).ravel()
+    right = np.broadcast_to(right, shape).ravel()
     bound, own = (
         np.fmin(np.ravel(np.broadcast_to(x, shape)).astype(float), np.inf) for x in (bound, own)
     )
     with np.errstate(all="ignore"):
-        allowed, off, finite = bound + own, np.abs(found - right), np.isfinite(right)
-        size = np.where(
-            (np.abs(right) <= own) & (off <= allowed) & np.isfinite(off), 0, np.abs(right)
-        )
-        wrong = finite & (found != right.astype(found.dtype)) & ~(off <= allowed)
+        off, size, rough = found - right, right, np.abs(right.astype(float))
+        if rough.min() >= _NORMAL and rough.max() < 1 / _NORMAL:
+            off, size = off.astype(float), rough  # doubles hold these, and are faster
+        off, size, finite = np.abs(off), np.abs(size), np.isfinite(right)
+        allowed = bound + own
+        near = off <= allowed
+        size[near & (size <= own) & np.isfinite(off)] = 0
+        wrong = finite & ~near
+        if wrong.any():
+            wrong &= found != right.astype(found.dtype)
         zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
         relative = np.where(off == 0, 0, np.fmin(off / size, np.inf))
     errors = np.where(finite & np.isfinite(off), off, 0)
@@ -381,9 +395,9 @@ def compare_arrays(
         errors,
     ]
     places = list(dict.fromkeys(int(np.argmax(rank)) for rank in ranks))
-    m = context()
+    m = shared_context()
     m.dps = 50
-    exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
+    exact = Algebra.map(lambda x: m.mpf(str(LONG_DOUBLE(x))), right[places] * (size[places] != 0))
     check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
     check.lost, check.wrong = None, int(wrong.sum())
     check.entries, check.bound = (found.size,) * 2, loosest(allowed, np.where(finite, size, 0))

@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays, index_of
+from gradcli.check.comparison import (
+    Comparison,
+    clear_agreement,
+    compare_arrays,
+    index_of,
+    shared_context,
+)
 from gradcli.check.rounding import branches, error_bounds
 from gradcli.check.verdicts import VariableCheck, Verdict, Worst, from_sides
 from gradcli.graph.nodes import (
@@ -48,7 +54,7 @@ from gradcli.reference.algebra import (
     settle,
     surely_zero,
 )
-from gradcli.reference.contexts import Undecidable, context, has_flint
+from gradcli.reference.contexts import Undecidable, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided
 from gradcli.reference.digits import by_balls, of_flint
 from gradcli.reference.kinks import (
@@ -352,7 +358,7 @@ class Judge:
                 f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about "
                 f"{self.size:,}){self.missing}"
             )
-        m = _context()
+        m = shared_context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = self.float_results(self.root, [])[0] if value is None else value
         bounds, self.overflown = error_bounds(*self.question)
@@ -414,7 +420,7 @@ class Judge:
 
             kept = verdict_cache.steps
         try:
-            return WholeDerivative(_context(), *self.question, kept)
+            return WholeDerivative(shared_context(), *self.question, kept)
         except (*NO_VALUE, RecursionError, TypeError):
             return None
 
@@ -461,7 +467,7 @@ class Judge:
         """The entries on a comparison in a mask by which entries of the function are chosen."""
         found: dict[Expr, dict[int, Event]] = {x: {} for x in self.nodes}
         for mask in self._masks:
-            tape = ReferenceTape(_context(), self.every_leaf(mask), self.precision)
+            tape = ReferenceTape(shared_context(), self.every_leaf(mask), self.precision)
             with suppress(*NO_VALUE):
                 tape.run(mask, self.nodes)
             for x, events in active_kinks(tape, self.nodes).items():
@@ -760,15 +766,6 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
 def _mean(array: np.ndarray) -> Any:
     """Return the mean of the entries, 0 of none."""
     return np.sum(array) / max(1, array.size)
-
-
-@cache
-def _context() -> Any:
-    """Return the mpmath context of all judgements.
-
-    Making a context costs more than many judgements.
-    """
-    return context()
 
 
 def scalar_operations(order: Sequence[Expr]) -> int:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -388,8 +387,12 @@ class Arithmetic:
         if not (adds or by_entries or op is chain):
             return False
         if not adds and np.ndim(out):
-            whole = [x == np.rint(x) for x in [out, *values]]
-            return functools.reduce(operator.and_, whole, np.abs(out) < 1 / self.unit)
+            whole: Any = np.abs(out) < 1 / self.unit
+            for x in [out, *values]:
+                whole = whole & (x == np.rint(x))
+                if not whole.any():  # of most arrays no entry is
+                    return False
+            return whole
         if not all(map(_is_whole, [out, *values])):
             return False
         sizes = np.abs(values[0]) if adds and not compounds else np.max(np.abs(out), initial=0.0)

@@ -53,15 +53,12 @@ def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     steep = (m.abs(y) + f) * farther
     if not is_exact(f):
         steep = steep + f * m.abs(m.log(size))
-    if is_exact(e):
-        return m.abs(out) * m.expm1(steep)
+    change, is_apart = m.abs(out) * m.expm1(steep), m.less(e, size)
+    if is_exact(e) or m.all(is_apart):
+        return change
     largest = size + e  # for x around 0: bounds powers with an exponent that is not negative
     about = (largest if is_exact(f) else m.maximum(largest, 1.0)) ** (y + f) + m.abs(out)
-    return m.where(
-        m.less(e, size),
-        m.abs(out) * m.expm1(steep),
-        m.where(m.greater_equal(y - f, 0.0), about, math.inf),
-    )
+    return m.where(is_apart, change, m.where(m.greater_equal(y - f, 0.0), about, math.inf))
 
 
 def root(m: Any, out: Any, x: Any, error: Any) -> Any:

@@ -203,15 +203,16 @@ def _by_entries(
     """Cotangent times slope."""
     cotangent, error, live = adjoint
     found: list[Part | None] = []
+    own = 4 * _UNIT * np.abs(_rough(cotangent)) if with_errors else None
     for slope, size in slopes:
         if slope is None:
             found.append(None)
             continue
         product = np.asarray(cotangent * slope)
         off = None
-        if with_errors:
+        if own is not None:
             rough = np.abs(_rough(slope))
-            off = 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
+            off = own * (rough if size is None else _rough(size))
             off = off if error is None else error * rough + off
         flows = _restriction(live, slope) if op.selects else live
         if flows is not None:

@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import (
     logical_and,
     where,
 )
-from gradcli.ops.extended import Entrywise
+from gradcli.ops.extended import Entrywise, is_float
 from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c, power_in_latex
 
@@ -68,6 +68,13 @@ def has_exponent(node: Any) -> bool:
     return node.op is pow_ and not node.operands[1].is_constant
 
 
+def _raised(x: Any, y: Any) -> Any:
+    """Return x**y, for which long double takes logarithms even of squares."""
+    if not np.ndim(y) and is_float(y) and y in (1, 2):
+        return x if y == 1 else x * x
+    return np.power(x, y)
+
+
 pow_ = elementwise(
     "pow power float_power", "x y", np.power, _pow_reference,
     Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),
@@ -81,9 +88,9 @@ pow_ = elementwise(
     ulps=2,
     dtype="number",
     extended=Entrywise((
-        lambda x, y: y * np.power(x, np.where(y == 0, 0.0, y - 1)),
+        lambda x, y: y * _raised(x, np.where(y == 0, 0.0, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), 0.0, np.power(x, y) * np.log(np.where(x == 0, 1.0, x))),
-    ), np.power), refuses=pytorch.no_power,
+    ), _raised), refuses=pytorch.no_power,
     carries=power,
 )
 sqrt = elementwise(

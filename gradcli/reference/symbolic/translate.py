@@ -98,15 +98,17 @@ class Smooth:
         """Compute the slope of a function in a precision of floats, and the size of its terms.
 
         ``out`` is the function's value. The terms are those that the slope is computed of; their
-        size is None unless it is asked for by ``sized``.
+        size is None where it is the slope's own, and unless it is asked for by ``sized``.
         """
         if sized not in self._on_arrays:
-            roots = [self.expression, magnitude(self.expression)][: 1 + sized]
+            roots, size = [self.expression], magnitude(self.expression)
+            if sized and size != sympy.Abs(self.expression):
+                roots.append(size)
             self._on_arrays[sized] = Steps.of(roots, (*self.symbols, of.expression))
         values, m, steps = [*arrays, out], _arrays(dtype), self._on_arrays[sized]
         for function, places in steps.steps:
             values.append(function(m, *[values[p] for p in places]))
-        return [values[p] for p in steps.results] + [None] * (not sized)
+        return [*[values[p] for p in steps.results], None][:2]
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         return self._program.run(m, arguments)[0]
