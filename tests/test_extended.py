@@ -118,7 +118,7 @@ def test_the_reference_uses_none_of_the_engines_rules(monkeypatch: pytest.Monkey
     leaf = scope.bind_value("x", x)
     (statement,) = statements(["sum(exp(sin(x))/(1 + x**2))"])
     root = Program(scope).execute(statement).value
-    (slopes,) = long_double.reference(root, [leaf], {leaf: x}, 1.0, "float64", StandIns()).slopes
+    _, slopes = long_double.reference(root, [leaf], {leaf: x}, 1.0, "float64", StandIns()).results
     h = np.longdouble(1e-6)
     wide_x = x.astype(np.longdouble)
 

@@ -61,7 +61,7 @@ def differences(scope: Scope, root: Expr, nodes: Sequence[Expr], entry: float = 
     told = []
     origins = [np.zeros(root.shape), *(scope.values[x] for x in nodes)]
     for name, got, wanted, origin in zip(
-        ("value", *map(str, nodes)), (found.value, *found.slopes), exact, origins, strict=True
+        ("value", *map(str, nodes)), found.results, exact, origins, strict=True
     ):
         off = np.abs(got - wanted)
         largest = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
@@ -207,8 +207,8 @@ def test_functions_entry_by_entry(op: Op) -> None:
         some = slice(None, None, 75)
         scope, small, few = applied(op.name, [v[some] for v in values], dict(static))
         exact = from_scalars(scope, small, few, np.ones(small.shape))
-        errors = [np.zeros(root.shape), *found.errors]
-        for got, wanted, error in zip((found.value, *found.slopes), exact, errors, strict=True):
+        errors = found.errors
+        for got, wanted, error in zip(found.results, exact, errors, strict=True):
             defined = np.isfinite(wanted)
             off = np.abs(np.broadcast_to(got, root.shape)[some][defined] - wanted[defined])
             allowed = (

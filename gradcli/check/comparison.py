@@ -355,23 +355,31 @@ def loosest(bounds: Any, sizes: Any) -> float | None:
     return None if math.isnan(found) or found <= SHOWN else found
 
 
+# Where the running error bound decides by coarser doubles: shares of it by which these may differ,
+# and below which an entry may be zero. An entry that is off by more than its bound then passes only
+# if the rounding of the reference is three times as large there as it is seen to be in any other.
+_OF_BOUND, _TINY = 0.25, 2.0**-10
+
+
 def compare_arrays(
-    source: str, right: Any, computed: np.ndarray, bound: Any, own: Any
+    source: str, right: Any, computed: np.ndarray, bound: Any, own: Any = None
 ) -> VariableCheck:
     """Return the verdict on an array of many entries.
 
     Only entries that are the worst in some way are compared one by one.
 
-    right  the reference in long double
+    right  the reference in long double, or in coarser doubles
     bound  what rounding explains
-    own    how far the reference may be from the truth
+    own    how far the reference may be from the truth; None of coarser doubles, which show it
     """
+    coarse = own is None
     shape, found = np.shape(computed), np.ravel(computed)
     if not found.size:
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     right = np.broadcast_to(right, shape).ravel()
     bound, own = (
-        np.fmin(np.ravel(np.broadcast_to(x, shape)).astype(float), np.inf) for x in (bound, own)
+        np.fmin(np.ravel(np.broadcast_to(x, shape)).astype(float), np.inf)
+        for x in (bound, _TINY * bound if coarse else own)
     )
     with np.errstate(all="ignore"):
         off, size, rough = found - right, right, np.abs(right.astype(float))
@@ -379,11 +387,9 @@ def compare_arrays(
             off, size = off.astype(float), rough  # doubles hold these, and are faster
         off, size, finite = np.abs(off), np.abs(size), np.isfinite(right)
         allowed = bound + own
-        near = off <= allowed
-        size[near & (size <= own) & np.isfinite(off)] = 0
-        wrong = finite & ~near
-        if wrong.any():
-            wrong &= found != right.astype(found.dtype)
+        near = off <= (_OF_BOUND if coarse else 1.0) * allowed
+        size[near & (size + coarse * off <= own) & np.isfinite(off)] = 0
+        wrong = finite & ~near & (found != right.astype(found.dtype))
         zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
         relative = np.where(off == 0, 0, np.fmin(off / size, np.inf))
     errors = np.where(finite & np.isfinite(off), off, 0)
@@ -403,6 +409,10 @@ def compare_arrays(
     check.entries, check.bound = (found.size,) * 2, loosest(allowed, np.where(finite, size, 0))
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
+    if coarse and check.max_abs_error is not None and check.max_rel_error is not None:
+        check.max_abs_error *= _FINER
+        check.max_rel_error *= _FINER
+        check.digits = check.digits and digits_of(check.max_rel_error)
     return check
 
 
@@ -427,19 +437,18 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     share, place, start, largest, beyond = 0.0, 0, 0, 0.0, 0.0
     blocks = np.nditer([found, right], ["external_loop", "buffered"], order="C", buffersize=_BLOCK)
     for given, true in blocks:
-        off, size = np.abs(given - true), np.abs(true)
+        off, size = np.abs(given - true), np.maximum(np.abs(true), _SMALLEST)
         most = float(off.max())
         if most != 0:
-            if size.min() < _SMALLEST:
-                size = np.maximum(size, _SMALLEST)
             relative = off / size
             worst = int(relative.argmax())
-            if not relative[worst] <= _OF_ENTRY:
+            apart = float(relative[worst])
+            if not apart <= _OF_ENTRY:
                 return None
-            if relative[worst] > _OF_ALL:
+            if apart > _OF_ALL:
                 beyond = max(beyond, float((off - _OF_ALL * size).max()))
-            if relative[worst] > share:
-                share, place = float(relative[worst]), start + worst
+            if apart > share:
+                share, place = apart, start + worst
             largest = max(largest, most)
         start += size.size
     if beyond and beyond > _OF_ALL * np.abs(right).mean():

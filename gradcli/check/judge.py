@@ -308,6 +308,10 @@ class Judge:
         # The branches between which rounding decides, by precision; None where it decides nothing.
         self.branches = cache(partial(branches, *self.question[:-1]))
 
+    @cached_property
+    def _bounds(self) -> tuple[list[np.ndarray], bool]:
+        return error_bounds(*self.question)
+
     def float_results(
         self, root: Expr, wrt: Sequence[Expr] | None = None, at: Mapping[Expr, Any] | None = None
     ) -> list[Any]:
@@ -361,7 +365,7 @@ class Judge:
         m = shared_context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = self.float_results(self.root, [])[0] if value is None else value
-        bounds, self.overflown = error_bounds(*self.question)
+        bounds, self.overflown = self._bounds
         found = [np.asarray(reached), *self.gradients]
         floats = [*zip(found, bounds, strict=True)]
         source, self.comparisons = self._by_balls(m, floats) or self._by_numbers(m, floats)
@@ -604,19 +608,15 @@ class Judge:
 
         held = StandIns()
         try:
-            allowed, _ = error_bounds(*self.question)
+            allowed, _ = self._bounds
             found = self._reference(held, _TIMES, "the reference in long double")
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        computed = [found.value if value is None else value, *self.gradients]
-        errors = [0.0, *found.errors]
-        rights = zip(self.names, [found.value, *found.slopes], strict=True)
-        parts, wide = [], {}
-        for i, (name, right) in enumerate(rights):
-            own, said = found.share * allowed[i] + 4 * errors[i], np.asarray(computed[i])
-            wide[name] = right, allowed[i] + own
-            parts.append(compare_arrays(found.source, right, said, allowed[i], own))
+        rooms = zip(allowed, found.errors, strict=True)
+        own = [found.share * bound + 4 * error for bound, error in rooms]
+        parts = self._compare_arrays(compare_arrays, value, found, allowed, own)
+        ends = zip(found.results, map(add, allowed, own), strict=True)
         for part in parts[1:]:
             part.directions = held.directions or None
             if held.wrong:
@@ -633,7 +633,7 @@ class Judge:
                 told = [*results.values(), *filter(None, [checked])]
                 if all(part.verdict is not Verdict.UNDETERMINED for part in told):
                     return checked, results
-        self.wide = wide
+        self.wide = dict(zip(self.names, ends, strict=True))
         self._note_kinks(held, parts[1:])
         return self._decision(value, parts, held.entries)
 
@@ -723,7 +723,8 @@ class Judge:
     def _clearly(self, value: Any) -> Checked | None:
         """Return verdicts of agreement with the reference in doubles, or None.
 
-        They are given only where everything agrees and rounding is seen to have no influence.
+        They are given only where everything agrees and rounding is seen to have no influence, or
+        little within its bounds.
         """
         from gradcli.reference.stand_ins import StandIns
 
@@ -736,15 +737,21 @@ class Judge:
             return None
         if held.directions or held.wrong or held.wrong_value or held.doubt:
             return None
-        with np.errstate(all="ignore"):
-            computed = [found.value if value is None else value, *self.gradients]
-            rights = [found.value, *found.slopes]
-            parts = [*map(partial(clear_agreement, found.source), rights, computed)]
-        certain = [part for part in parts if part is not None]
-        if len(certain) < len(parts):
-            return None
-        self._note_kinks(held, certain[1:])
-        return self._decision(value, certain, held.entries)
+        parts = self._compare_arrays(clear_agreement, value, found)
+        if None in parts:
+            parts = self._compare_arrays(compare_arrays, value, found, self._bounds[0])
+            if any(part.verdict is not Verdict.AGREE for part in parts):
+                return None
+        self._note_kinks(held, parts[1:])
+        return self._decision(value, parts, held.entries)
+
+    @np.errstate(all="ignore")
+    def _compare_arrays(
+        self, compare: Callable[..., Any], value: Any, found: Any, *rooms: Any
+    ) -> list[Any]:
+        """Compare a reference with the value, unless it is None, and with each gradient."""
+        computed = [found.results[0] if value is None else value, *self.gradients]
+        return [*map(partial(compare, found.source), found.results, computed, *rooms)]
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:

@@ -81,7 +81,7 @@ def back(
         if op.elementwise:
             slopes = (
                 [
-                    (np.asarray(p(*operands, **static), held.dtype) if p and w else None, None)
+                    (p(*operands, **static) if p and w else None, None)
                     for p, w in zip(rule.partials, wanted, strict=True)
                 ]
                 if isinstance(rule, Entrywise) and rule.partials
@@ -257,14 +257,14 @@ class Reference(NamedTuple):
 
     The bounds tell how far rounding may have taken each of these, apart from their operands.
 
-    errors  of the slopes of single operations, where these are computed of terms that cancel
-    share   what else the reference may be off by, as a share of what the engine may: rounding goes
-            the same ways, in smaller units
-    source  what decided
+    results  the value, and then each product
+    errors   of the slopes of single operations, where these are computed of terms that cancel
+    share    what else the reference may be off by, as a share of what the engine may: rounding goes
+             the same ways, in smaller units
+    source   what decided
     """
 
-    value: Any
-    slopes: list[np.ndarray]
+    results: list[np.ndarray]
     errors: list[Any]
     share: float
     source: str
@@ -287,10 +287,10 @@ def reference(
         table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
         start = np.broadcast_to(np.asarray(seed, held.dtype), root.shape), None, None
         adjoints = adjoints_of(table, root, wrt, start, held)
-    found = [adjoints.get(x, (np.zeros(x.shape), None, None)) for x in wrt]
+    slopes = (adjoints.get(x, (np.zeros(x.shape), None, None)) for x in wrt)
+    found = [(table[root], None, None), *slopes]
     unit = np.finfo(np.float64 if held.narrow else held.dtype).eps
     return Reference(
-        table[root],
         [np.asarray(f[0], held.dtype) for f in found],
         [0.0 if f[1] is None else np.asarray(f[1], float) for f in found],
         min(1.0, _WORSE * float(unit) / float(np.finfo(precision).eps)),
@@ -332,12 +332,7 @@ def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
 
 def _plus(x: Any, y: Any) -> Any:
     if isinstance(x, dict):  # several results, keyed by place
-        return {
-            place: _plus(x[place], y[place])
-            if place in x and place in y
-            else x.get(place, y.get(place))
-            for place in {**x, **y}
-        }
+        return {**x, **y, **{place: _plus(x[place], y[place]) for place in x.keys() & y.keys()}}
     (slope, error, live), (other, more, flows) = x, y
     flows = None if live is None or flows is None else live + flows
     return slope + other, plus(error, more), flows

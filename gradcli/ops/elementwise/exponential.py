@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import (
     logical_and,
     where,
 )
-from gradcli.ops.extended import Entrywise, is_float
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c, power_in_latex
 
@@ -70,7 +70,7 @@ def has_exponent(node: Any) -> bool:
 
 def _raised(x: Any, y: Any) -> Any:
     """Return x**y, for which long double takes logarithms even of squares."""
-    if not np.ndim(y) and is_float(y) and y in (1, 2):
+    if not np.ndim(y) and y in (1, 2):
         return x if y == 1 else x * x
     return np.power(x, y)
 
