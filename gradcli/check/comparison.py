@@ -370,7 +370,8 @@ def compare_arrays(
 
     right  the reference in long double, or in coarser doubles
     bound  what rounding explains
-    own    how far the reference may be from the truth; None of coarser doubles, which show it
+    own    how far the reference may be from the truth; None of coarser doubles, whose errors
+           are then told with those of the array
     """
     coarse = own is None
     shape, found = np.shape(computed), np.ravel(computed)
@@ -378,7 +379,7 @@ def compare_arrays(
         return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
     right = np.broadcast_to(right, shape).ravel()
     bound, own = (
-        np.fmin(np.ravel(np.broadcast_to(x, shape)).astype(float), np.inf)
+        np.fmin(np.ravel(np.broadcast_to(x, shape)), np.inf)
         for x in (bound, _TINY * bound if coarse else own)
     )
     with np.errstate(all="ignore"):
@@ -386,33 +387,28 @@ def compare_arrays(
         if rough.min() >= _NORMAL and rough.max() < 1 / _NORMAL:
             off, size = off.astype(float), rough  # doubles hold these, and are faster
         off, size, finite = np.abs(off), np.abs(size), np.isfinite(right)
-        allowed = bound + own
-        near = off <= (_OF_BOUND if coarse else 1.0) * allowed
+        allowed = (_OF_BOUND if coarse else 1.0) * (bound + own)
+        near = off <= allowed
         size[near & (size + coarse * off <= own) & np.isfinite(off)] = 0
         wrong = finite & ~near & (found != right.astype(found.dtype))
         zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
         relative = np.where(off == 0, 0, np.fmin(off / size, np.inf))
-    errors = np.where(finite & np.isfinite(off), off, 0)
     ranks = [
         ~finite,
         np.where(wrong, relative, -1),
         np.where(finite & ~zero, relative, -1),
         zero,
-        errors,
+        np.where(finite & np.isfinite(off), off, 0),
     ]
-    places = list(dict.fromkeys(int(np.argmax(rank)) for rank in ranks))
+    places = [*dict.fromkeys(map(int, map(np.argmax, ranks)))]
     m = shared_context()
     m.dps = 50
     exact = Algebra.map(lambda x: m.mpf(str(LONG_DOUBLE(x))), right[places] * (size[places] != 0))
     check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
     check.lost, check.wrong = None, int(wrong.sum())
-    check.entries, check.bound = (found.size,) * 2, loosest(allowed, np.where(finite, size, 0))
+    check.entries, check.bound = (found.size,) * 2, loosest(bound + own, np.where(finite, size, 0))
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
-    if coarse and check.max_abs_error is not None and check.max_rel_error is not None:
-        check.max_abs_error *= _FINER
-        check.max_rel_error *= _FINER
-        check.digits = check.digits and digits_of(check.max_rel_error)
     return check
 
 
@@ -439,7 +435,7 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     for given, true in blocks:
         off, size = np.abs(given - true), np.maximum(np.abs(true), _SMALLEST)
         most = float(off.max())
-        if most != 0:
+        if most:
             relative = off / size
             worst = int(relative.argmax())
             apart = float(relative[worst])

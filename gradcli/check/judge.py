@@ -613,10 +613,8 @@ class Judge:
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        rooms = zip(allowed, found.errors, strict=True)
-        own = [found.share * bound + 4 * error for bound, error in rooms]
+        own = [found.share * b + 4 * e for b, e in zip(allowed, found.errors, strict=True)]
         parts = self._compare_arrays(compare_arrays, value, found, allowed, own)
-        ends = zip(found.results, map(add, allowed, own), strict=True)
         for part in parts[1:]:
             part.directions = held.directions or None
             if held.wrong:
@@ -633,6 +631,7 @@ class Judge:
                 told = [*results.values(), *filter(None, [checked])]
                 if all(part.verdict is not Verdict.UNDETERMINED for part in told):
                     return checked, results
+        ends = zip(found.results, map(add, allowed, own), strict=True)
         self.wide = dict(zip(self.names, ends, strict=True))
         self._note_kinks(held, parts[1:])
         return self._decision(value, parts, held.entries)

@@ -108,7 +108,7 @@ class Smooth:
         values, m, steps = [*arrays, out], _arrays(dtype), self._on_arrays[sized]
         for function, places in steps.steps:
             values.append(function(m, *[values[p] for p in places]))
-        return [*[values[p] for p in steps.results], None][:2]
+        return [*map(values.__getitem__, steps.results), None][:2]
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         return self._program.run(m, arguments)[0]
