@@ -27,7 +27,7 @@ from gradcli.errors import (
     did_you_mean,
 )
 from gradcli.graph.nodes import Expr, Leaf, Values, forward, hold_program, reachable
-from gradcli.graph.sweep import has_nan, useful_nodes, vjps_at
+from gradcli.graph.sweep import has_nan, is_zero, useful_nodes, vjps_at
 from gradcli.language.calls import is_function
 from gradcli.language.reading import names_among
 from gradcli.language.run import Lowered, Program, ProgramText, statements
@@ -649,11 +649,7 @@ def _remarks(
         return {}
     if record.mode == "grad":
         entries = (record.grad or {}).items()
-        zero = [
-            name
-            for name, found in entries
-            if not (found if type(found) is np.float64 else np.any(found))
-        ]
+        zero = [name for name, found in entries if is_zero(found)]
     else:
         entries = (record.jacobian or record.hessian or {}).items()
         zero = [*wrt]

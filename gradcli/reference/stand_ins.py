@@ -112,9 +112,9 @@ class StandIns:
             met: Any = True  # what decides may take scalars only
             if op.elementwise:
                 with suppress(ValueError, TypeError):
-                    met = np.any(kink.where(*operands, **static))
+                    met = np.asarray(kink.where(*operands, **static)).any()
             elif kink.where is not never:
-                met = np.any(kink.where(found))
+                met = np.asarray(kink.where(found)).any()
             elif isinstance(op.extended, Reduced):
                 (x,), room = operands, _TIED * np.abs(found)
                 met = np.sum((x >= found - room) & (x <= found + room)) != found.size
