@@ -179,7 +179,10 @@ def differentiate(
     from gradcli.query.related import related_of, with_equations
 
     def answer(script: Script, options: Options) -> Iterator[DerivativeRecord]:
-        listed = (*(given.names_given("names", names, given.words(expression)) or ()), *(options.wrt or ()))
+        listed = (
+            *(given.names_given("names", names, given.words(expression)) or ()),
+            *(options.wrt or ()),
+        )
         options = replace(options, wrt=listed or None, related=related_of(implicit, of))
         script = with_equations(script, options.related)
         found = [*derivatives(script, options)]

@@ -90,7 +90,8 @@ KINDS: dict[str, type[Result[Any]]] = {
 
 def result_of(record: Record, checked: bool) -> Result[Any]:
     """Return the record as the class of its mode."""
-    given = {name: by_name(getattr(record, name)) for name in default_values(type(record))}
+    kind: Any = type(record)
+    given = {name: by_name(getattr(record, name)) for name in default_values(kind)}
     for name in ("derivative", "latex", "precise"):
         given[name] = given[name] or by_name({})
     found = KINDS[record.mode](**given)
