@@ -80,11 +80,9 @@ class Options:
     timeout: float | None = None
     claims: tuple[ClaimInput, ...] = ()  # on the value and the gradients of each query
     decide_asserts: bool = False  # whether asserts are held to the reference, too
-    convention: str | None = (
-        # "torch", "jax" or "min-norm": which choice at kinks is right in asserts and in claims that
-        # are numbers.
-        None
-    )
+    # "torch", "jax" or "min-norm": which choice at kinks is right in asserts and in claims that are
+    # numbers.
+    convention: str | None = None
     # Box over whose points claims and rules are held.
     over: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     everywhere: bool = False  # whether values are only examples and asserts are about all values

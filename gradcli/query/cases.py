@@ -76,8 +76,7 @@ def outcome_of(
     if record.unreached and check is not None:  # undecided, whatever is expected of the case
         status = FAILED if fails else SKIPPED
         return Outcome(record, name, status, check.reason, seconds, details)
-    false = record.asserted is not None and record.asserted.holds is False
-    status = ERROR if record.error is not None else FAILED if false or fails else PASSED
+    status = ERROR if record.error is not None else FAILED if record.is_refuted or fails else PASSED
     outcome = Outcome(record, name, status, record.xfail, seconds, details)
     if record.xfail is not None and not outcome.is_internal:
         outcome.status = XPASSED if status == PASSED else XFAILED
@@ -253,7 +252,7 @@ def left_undecided(record: Record, reason: str) -> Record:
     return record
 
 
-def unrun(statement: Statement | GradcliError, id: Any = None) -> Record:
+def unrun(statement: Statement | GradcliError, id: Any) -> Record:
     """Return the record of a case that is not decided."""
     if isinstance(statement, GradcliError):
         record = Record.of_error(statement, id=id)

@@ -448,23 +448,15 @@ class SampledPoints:
     def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
         """Yield the statement while its free names are columns of numbers."""
         scope = self.program.scope
-        tables = (scope.names, scope.leaves)
-        replaced = set(scope.replaced)
-        before = [dict(table) for table in tables]
-        wide = {
-            leaf: scope.bind_value(name, column)
-            for (name, leaf), column in zip(
-                self.leaves.items(), self._coordinates(points), strict=True
-            )
-        }
-        try:
+        with scope.temporary_names():
+            wide = {
+                leaf: scope.bind_value(name, column)
+                for (name, leaf), column in zip(
+                    self.leaves.items(), self._coordinates(points), strict=True
+                )
+            }
             (root,) = rebuild([self.lowered.value], wide)
             yield replace(self.lowered, value=root)
-        finally:
-            for table, meanings in zip(tables, before, strict=True):
-                table.clear()
-                table.update(meanings)
-            scope.replaced = replaced
 
 
 def inside_domain(record: Record) -> bool:

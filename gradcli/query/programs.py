@@ -450,17 +450,11 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
 
 
 def fill_statement(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
-    """Fill in the record of a query or an assert."""
+    """Fill in the record of an assert, or of a query, which is shown to an observer."""
     if record.mode == "assert":
         from gradcli.query.claims import fill_assert
 
-        fill_assert(program, lowered, record, options)
-    else:
-        fill_query(program, lowered, record, options)
-
-
-def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
-    """Fill in a query's record, and show it to an observer."""
+        return fill_assert(program, lowered, record, options)
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt = _variables(scope, order, lowered, record, options)

@@ -21,6 +21,7 @@ from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.settings import Configuration, Settings, checking_options, verdicts
 from gradcli.inert import shell_command
+from gradcli.language.python_hints import DRAWS
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.syntax import Asked, Statement
@@ -258,7 +259,7 @@ def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[P
     except GradcliError:
         lines = []  # whoever reads the file as a whole reports the error, once
     # Random numbers are drawn in the order of the program.
-    if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):
+    if len(lines) < _WORTH_SHARING or DRAWS.search("".join(lines)):
         yield Part(path)
         return
     size = -(-len(lines) // shares)
@@ -417,7 +418,8 @@ class Cases(Work):
         self, program: Program, piece: Part, path: str, options: Options
     ) -> Iterator[Record]:
         """Yield the records of a program, or of the statements in some of its lines."""
-        limits, ours, drawing = self.programs.limits, piece.lines, False
+        limits, ours = self.programs.limits, piece.lines
+        drawing: object = None
         try:
             lines = self.inputs.lines(path, limits)
             for source in program.sources(
@@ -427,7 +429,7 @@ class Cases(Work):
                     break
                 # From the first draw on, queries before the wanted lines run, too: random numbers
                 # are drawn in the order of the program.
-                drawing = drawing or "rand" in source.text
+                drawing = drawing or DRAWS.search(source.text)
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
                     wanted = line in ours

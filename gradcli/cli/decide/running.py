@@ -29,6 +29,7 @@ from gradcli.cli.process import (
     raise_interrupt,
     say,
 )
+from gradcli.data import encode
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, read_within
 from gradcli.language.run import Program
@@ -480,7 +481,7 @@ class Writer:
     that need attention.
 
     Characters that the encoding of standard output lacks are escaped. A result that cannot be
-    written is written as an error.
+    written is written as an error, with its id and text.
 
     form       such as "text", "json" or "svg"
     one_alone  whether a single result is no array in JSON
@@ -526,7 +527,12 @@ class Writer:
             except Exception as error:
                 result.fail(as_gradcli_error(error))
         if not self.quiet or result.error is not None or result.failed:
-            write_result(self._show, result)
+            try:
+                self._show(result)
+            except OSError:  # the output takes nothing more
+                raise
+            except Exception as error:
+                self._show(as_error(result, error))
 
     def _show(self, result: Any) -> None:
         self._put(result)
@@ -546,7 +552,7 @@ class Writer:
         if self.form == "jsonl":
             self.put(result.to_json() + "\n")
         elif self.form == "json":
-            self.found.append(_encode(result.to_dict(), 2))
+            self.found.append(encode(result.to_dict(), 2))
         elif self.form == "csv":
             from gradcli.report.table import HEADER, csv_rows
 
@@ -603,12 +609,6 @@ class Writer:
         return text if self.out is None else f"```mermaid\n{text}```\n"
 
 
-def _encode(data: Any, indent: int | None = None) -> str:
-    from gradcli.data import encode
-
-    return encode(data, indent)
-
-
 def _alone(record: Record, field: str) -> str:
     """Return the value alone, or the only gradient, as a line of JSON.
 
@@ -627,7 +627,7 @@ def _alone(record: Record, field: str) -> str:
                 help="write --wrt NAME" if found else None,
             )
         (found,) = found.values()
-    return _encode(found).strip('"') + "\n"
+    return encode(found).strip('"') + "\n"
 
 
 def writer_for(request: Request, **how: Any) -> Writer:
@@ -640,19 +640,6 @@ def writer_for(request: Request, **how: Any) -> Writer:
         quiet=request.quiet,
         **how,
     )
-
-
-def write_result(write: Callable[[Any], None], result: Any) -> None:
-    """Write a result.
-
-    If that fails it becomes its own error, as which it is written: with its id and text.
-    """
-    try:
-        write(result)
-    except OSError:  # the output takes nothing more
-        raise
-    except Exception as error:
-        write(as_error(result, error))
 
 
 # -- ``gradcli eval``
