@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError
+from gradcli.errors import EvaluationError, NegativeError
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
@@ -97,6 +97,19 @@ def _clone(x: Any) -> Any:
 clone: Op = structural(
     "clone", "x", _clone, "arrays.same", **_IDENTITY, doc="A copy of x.", numpy="{0}"
 )
+
+
+def _not_negative(x: Any) -> Any:
+    if np.any(x < 0):
+        raise NegativeError("a variance has negative entries")
+    return x
+
+
+not_negative = flat(
+    "not_negative", "x", _not_negative, lambda m, x: x, None, dtype="number", domain="x >= 0", public=False,
+    simpler=lambda out, x: x, written="{x}", c="({0})", numpy="{0}",
+    doc="A variance as a constant, refused if it is negative.",
+)  # fmt: skip
 
 
 def _to_int(x: Any) -> Any:
