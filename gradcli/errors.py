@@ -229,10 +229,6 @@ class LinAlgError(EvaluationError):
     """A matrix for which there is no result: singular, or not positive definite."""
 
 
-class NegativeError(EvaluationError, ValueError):
-    """A negative number where there can be none."""
-
-
 class LabelError(EvaluationError, IndexError):
     """A label that is none of the classes."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, NegativeError
+from gradcli.errors import EvaluationError
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
@@ -101,14 +101,14 @@ clone: Op = structural(
 
 def _not_negative(x: Any) -> Any:
     if np.any(x < 0):
-        raise NegativeError("a variance has negative entries")
+        raise EvaluationError("a variance has negative entries")
     return x
 
 
-not_negative = flat(
-    "not_negative", "x", _not_negative, lambda m, x: x, None, dtype="number", domain="x >= 0", public=False,
-    simpler=lambda out, x: x, written="{x}", c="({0})", numpy="{0}",
-    doc="A variance as a constant, refused if it is negative.",
+not_negative = structural(
+    "not_negative", "x", _not_negative, "arrays.same", vjp=_back, shape=_same, ulps=0, public=False,
+    domain="x >= 0", definition=_same, written="{x}", simpler=lambda out, x: x,
+    doc="A variance, refused if it is negative.",
 )  # fmt: skip
 
 

@@ -321,6 +321,7 @@ def gaussian_nll_loss(
     """
     if var.shape and var.shape == input.shape[:-1]:
         var = reshape(var, shape=(*var.shape, 1))
+    # tangents are those of var itself, and may be negative
     held = with_values(var, maximum(not_negative(var), eps))
     losses = 0.5 * (log(held) + square(input - target) / held)
     return losses + 0.5 * math.log(2 * math.pi) if full else losses
@@ -663,7 +664,7 @@ _FREE = (noted_kink("exactly at the margin", "the slope of what is within it"),)
 
 
 def _above(x: Any, low: float = 0.0) -> Any:
-    """Limit x from below; at the limit the slope is still 1, as in PyTorch's clamp_min."""
+    """Limit x from below; at the limit the slope is still 1, as in PyTorch's until 2.13."""
     return clip(x, low, None)
 
 

@@ -169,7 +169,9 @@ def check_indices(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
             raise PlaceError(f"{name}: indices are counted from 0, not {places.min()}")
 
 
-def argument_error(name: str, parameter: str, argument: object, wanted: str = "Tensor") -> TypeError:
+def argument_error(
+    name: str, parameter: str, argument: object, wanted: str = "Tensor"
+) -> TypeError:
     """Return the error for an argument of another type than the one wanted."""
     shown = _SPELLED.get(parameter, parameter)
     return TypeError(
