@@ -57,13 +57,9 @@ def run() -> None:
     _fill_standard_streams()
     if sys.argv[1:] == [] and somebody_types():
         sys.argv.append("repl")
-    gc.set_threshold(
-        500_000,
-        20,
-        20,
-        # Millions of tokens and nodes are made, none of them garbage: at the usual thresholds,
-        # looking for garbage takes half the time.
-    )
+    # Millions of tokens and nodes are made, none of them garbage: at the usual thresholds, looking
+    # for garbage takes half the time.
+    gc.set_threshold(500_000, 20, 20)
     code = run_guarded(app)
     # Otherwise the interpreter looks through all objects once more as it ends: a fifth of a short
     # run.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -245,6 +245,19 @@ class Scope:
         self.objects.pop(name, None)
         self.failed.pop(name, None)
 
+    @contextmanager
+    def temporary_names(self) -> Iterator[None]:
+        """Let names mean at the end of the context what they mean now."""
+        tables = self.names, self.leaves, self.objects
+        before, replaced = [dict(table) for table in tables], set(self.replaced)
+        try:
+            yield
+        finally:
+            for table, meanings in zip(tables, before, strict=True):
+                table.clear()
+                table.update(meanings)
+            self.replaced = replaced
+
     def mark(self) -> tuple[tuple[int, int], int, int]:
         """Return a mark of the present moment in a program, to which `forget_since` goes back."""
         return self.graph.mark(), len(self.lowered), len(self._integral)
@@ -378,21 +391,14 @@ def quantify(
     A name that is bound to a number stands for this number's leaf, so that anything that depends on
     it varies with it.
     """
-    tables = scope.names, scope.leaves, scope.objects
-    before, replaced = [dict(table) for table in tables] if ends else [], set(scope.replaced)
     found = {}
-    try:
+    with scope.temporary_names() if ends else nullcontext():
         for name, (low, high) in ends.items():
             leaf = scope.names.get(name)
             if leaf is None or not leaf.is_leaf or leaf.shape or leaf.kind != FLOAT:
                 leaf = scope.bind_value(name, np.float64(low + (high - low) / 2))
             found[name] = Quantity(leaf, low, high)
         yield found
-    finally:
-        for table, meanings in zip(tables, before, strict=False):
-            table.clear()
-            table.update(meanings)
-        scope.replaced = replaced
 
 
 # -- What makes nodes of results, or parameters of the program, which are numbers, flags and indices

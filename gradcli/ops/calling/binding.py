@@ -118,7 +118,7 @@ _BY_KIND = {
     "axes": "axes output_size",
     "number": _QUANTITIES,
     "numbers": "scale_factor",
-    "constant": "v",
+    "constant": "a b c v",
     "flag": "align_corners unbiased",
     "text": "driver rounding_mode",
     "order": "ord",
