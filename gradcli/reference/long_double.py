@@ -236,7 +236,7 @@ def _restriction(live: Any, slope: Any) -> Any:
 
 def _has_no_zero(x: np.ndarray) -> bool:
     """Return whether no entry is zero, of which one is asked where it is repeated."""
-    return bool(np.all(x if any(x.strides) or not x.size else x.flat[0]))
+    return bool(x.all() if any(x.strides) or not x.size else x.flat[0])
 
 
 # -- The reference for arrays of millions of entries: whole arrays in long double, by sums and
@@ -285,7 +285,7 @@ def reference(
     """
     with np.errstate(all="ignore"):
         table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
-        start = np.broadcast_to(np.asarray(seed, held.dtype), root.shape), None, None
+        start = broadcast(np.asarray(seed, held.dtype), root.shape), None, None
         adjoints = adjoints_of(table, root, wrt, start, held)
     slopes = (adjoints.get(x, (np.zeros(x.shape), None, None)) for x in wrt)
     found = [(table[root], None, None), *slopes]
@@ -384,6 +384,6 @@ class LongDoubles(Domain[Any]):
                 asked["epsilon"] = float(np.finfo(str(self.dtype)).eps)
             return self.held.widen(rule.value(*operands, **asked))
         if op.elementwise:
-            return self.held.value_of_entries(op, operands, node.static)
+            return self.held.value_of_entries(op, operands, node.static, node.shape)
         value, self.held.made[node] = move_entries(op, operands, node.static)
         return value
