@@ -55,6 +55,23 @@ def _is_close(
     return as_tensor(np.isclose(x.array, other.array, rtol, atol, equal_nan))
 
 
+# PyTorch's tolerances, relative and absolute, by dtype; those of whole numbers are 0.
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
+}  # fmt: skip
+
+
+def assert_close(
+    actual: Any, expected: Any, *, rtol: Any = None, atol: Any = None, equal_nan: bool = False,
+    check_dtype: bool = True, msg: str = "",
+) -> None:  # fmt: skip
+    """Raise AssertionError unless two tensors are of one shape and dtype, and close."""
+    x, y = as_tensor(actual), as_tensor(expected)
+    bounds = _TOLERANCES.get(x.dtype.name, (0, 0)) if rtol is atol is None else (rtol, atol)
+    second = y.array if check_dtype else y.array.astype(x.array.dtype)
+    np.testing.assert_allclose(x.array, second, *bounds, equal_nan, msg, strict=True)
+
+
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
     """Truth of any or all entries; of bytes, as bytes."""
 
