@@ -67,9 +67,10 @@ def assert_close(
 ) -> None:  # fmt: skip
     """Raise AssertionError unless two tensors are of one shape and dtype, and close."""
     x, y = as_tensor(actual), as_tensor(expected)
-    bounds = _TOLERANCES.get(x.dtype.name, (0, 0)) if rtol is atol is None else (rtol, atol)
+    if rtol is atol is None:
+        rtol, atol = _TOLERANCES.get(x.dtype.name, (0, 0))
     second = y.array if check_dtype else y.array.astype(x.array.dtype)
-    np.testing.assert_allclose(x.array, second, *bounds, equal_nan, msg, strict=True)
+    np.testing.assert_allclose(x.array, second, rtol, atol, equal_nan, msg, strict=True)
 
 
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -115,7 +116,8 @@ def _unique(
     x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    found: Any = np.unique(x, False, return_inverse, return_counts, dim)  # type: ignore[call-overload]
+    given: Any = (x, False, return_inverse, return_counts, dim)
+    found: Any = np.unique(*given)  # NumPy's of tensors, which passes gradients
     return tuple(map(as_tensor, found)) if isinstance(found, tuple) else found
 
 
