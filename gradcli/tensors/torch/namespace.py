@@ -296,7 +296,7 @@ _WITHOUT = by_word({  # names that gradcli does not have, and why
     "poisson binomial multinomial": "it draws at random, and has no gradient; np.random has it",
     "optim": "with torch.no_grad(): p -= lr*p.grad is a step",
     "distributions": "torch.distributions.Normal(m, s).log_prob(x) can be evaluated: gradcli.evaluate",
-    "utils jit compile": "functions run as they are",
+    "jit compile": "functions run as they are",
     "save load": "np.save keeps x.detach().numpy()",
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
