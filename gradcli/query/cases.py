@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
@@ -294,7 +294,7 @@ class RecordLines:
         if given.seed is not None and options.mode != "grad":
             raise UsageError(f"the record has a seed, and --{options.mode} takes none")
         seed = given.seed if options.seed is None and options.mode == "grad" else options.seed
-        return replace(options, wrt=options.wrt or given.wrt, seed=seed)
+        return options.but(wrt=options.wrt or given.wrt, seed=seed)
 
     def decide(
         self,
@@ -472,8 +472,7 @@ class CheckedLines(RecordLines):
         options = super().options(given, options)
         if not given.expect and given.rtol is None and given.atol is None:
             return options
-        return replace(
-            options,
+        return options.but(
             claims=given.expect,
             rtol=given.rtol if self.rtol is None and given.rtol is not None else options.rtol,
             atol=given.atol if self.atol is None and given.atol is not None else options.atol,
@@ -507,7 +506,7 @@ def records_with_claims(
     last = max(
         (i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None
     )
-    unclaimed = replace(options, claims=()) if options.claims else options
+    unclaimed = options.but(claims=()) if options.claims else options
     for i, statement in enumerate(parsed):
         record = decide(program, statement, options if i == last else unclaimed, id=id)
         if record is not None:

@@ -250,8 +250,8 @@ class SampledPoints:
 
         Claims that are formulas are evaluated at points ``around`` it, too.
         """
-        claims = tuple(replace(claim, around=around) for claim in self.options.claims)
-        options = replace(self.options, everywhere=True, claims=claims)
+        claims = tuple(claim.but(around=around) for claim in self.options.claims)
+        options = self.options.but(everywhere=True, claims=claims)
         values = self.program.scope.values
         before = {leaf: values[leaf] for leaf in self.leaves.values()}
         values.update(
@@ -434,9 +434,9 @@ class SampledPoints:
         agreeing: set[int] = set()
         if len(places) > 1 and all(claim.formula for claim in options.claims):
             # Claims are tried around single points only, not around columns of points.
-            claims = tuple(replace(claim, around=None) for claim in options.claims)
-            quick = replace(
-                options, everywhere=True, formula=False, check=True, precision=None, claims=claims
+            claims = tuple(claim.but(around=None) for claim in options.claims)
+            quick = options.but(
+                everywhere=True, formula=False, check=True, precision=None, claims=claims
             )
             with self.in_passing(), self._columns([points[i] for i in places]) as wide:
                 check = self._run(wide, quick).check

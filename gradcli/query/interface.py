@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -183,7 +182,7 @@ def differentiate(
             *(given.names_given("names", names, given.words(expression)) or ()),
             *(options.wrt or ()),
         )
-        options = replace(options, wrt=listed or None, related=related_of(implicit, of))
+        options = options.but(wrt=listed or None, related=related_of(implicit, of))
         script = with_equations(script, options.related)
         found = [*derivatives(script, options)]
         yield from found
@@ -224,9 +223,10 @@ def _answers(
     directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
     moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
     for word in {"wrt", "freeze"} & arguments.keys():
-        found = given.names_given(word, arguments[word], known)
-        arguments[word] = usual[word] if found is None else found
-        moving |= {*(found or ())}
+        if arguments[word] is not usual[word]:
+            found = given.names_given(word, arguments[word], known)
+            arguments[word] = usual[word] if found is None else found
+            moving |= {*(found or ())}
     given.refuse_unknown(keywords, known | moving, usual, what)
     values = given.bind_values(at, keywords, known, _by_name)
     takes_ranges = function in (bound, plot)

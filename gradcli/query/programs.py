@@ -533,7 +533,7 @@ def _variables(
             raise missing(name, scope.names, scope.mentioned)
     if not claimed:
         return wrt
-    further = replace(options, wrt=claimed, freeze=())
+    further = options.but(wrt=claimed, freeze=())
     return wrt | variables(scope, order, further, lowered.static_uses).nodes
 
 

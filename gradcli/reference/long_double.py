@@ -388,6 +388,6 @@ class LongDoubles(Domain[Any]):
                 asked["epsilon"] = float(np.finfo(str(self.dtype)).eps)
             return self.held.widen(rule.value(*operands, **asked))
         if op.elementwise:
-            return self.held.value_of_entries(op, operands, node.static)
+            return self.held.value_of_entries(op, operands, node.static, node.shape)
         value, self.held.made[node] = move_entries(op, operands, node.static)
         return value

@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -155,16 +155,15 @@ class StandIns:
 
     # -- Entry by entry
 
-    def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
-        """Evaluate an elementwise operation, or raise Unsupported."""
+    def value_of_entries(
+        self, op: Op, operands: Sequence[Any], static: Static, shape: tuple[int, ...]
+    ) -> Any:
+        """Evaluate an elementwise operation of this shape, or raise Unsupported."""
         if op in self.loops:
             return np.asarray(op.forward(*operands, **static))
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
-        shape = _shape_of(operands)
         size = math.prod(shape)
-        count = min(size, _SOME_OF_A_LOOP)
-        # Evenly spaced, from the first entry to the last; 0//0 is 0.
-        places = np.arange(count) * (size - 1) // (count - 1)
+        places = _evenly_spaced(size, min(size, _SOME_OF_A_LOOP))
         some = entries(operands, shape, places)
         wide = _cast(some, LONG_DOUBLE)
         if _in_long_double(op.forward, wide, static) is not None:
@@ -363,6 +362,12 @@ class StandIns:
         return (
             size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
         )
+
+
+@lru_cache(64)
+def _evenly_spaced(size: int, count: int) -> Any:
+    """Return so many places among entries, from the first to the last; 0//0 is 0."""
+    return np.arange(count) * (size - 1) // (count - 1)
 
 
 def _in_long_double(function: Callable[..., Any], operands: Sequence[Any], static: Static) -> Any:

@@ -91,9 +91,10 @@ KINDS: dict[str, type[Result[Any]]] = {
 def result_of(record: Record, checked: bool) -> Result[Any]:
     """Return the record as the class of its mode."""
     kind: Any = type(record)
-    given = {name: by_name(getattr(record, name)) for name in default_values(kind)}
+    given = {name: getattr(record, name) for name in default_values(kind)}
     for name in ("derivative", "latex", "precise"):
-        given[name] = given[name] or by_name({})
+        given[name] = given[name] or {}
+    given |= {name: by_name(value) for name, value in given.items() if type(value) in (dict, tuple)}
     found = KINDS[record.mode](**given)
     if found.check is not None:
         found.check.variables = by_name(found.check.variables)

@@ -340,7 +340,7 @@ class Cases(Work):
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(
                 self.inputs.expression,
-                replace(options, claims=self.claims),
+                options.but(claims=self.claims),
                 self.programs.values,
                 self.programs.limits,
                 free=True,
@@ -382,7 +382,7 @@ class Cases(Work):
             yield outcome_of(record, name_of(record), options.fail_on, seconds)
 
     def remarks(self) -> list[str]:
-        options = replace(self.file_options.of(None), claims=self.claims)
+        options = self.file_options.of(None).but(claims=self.claims)
         return self.names.remarks(
             self.programs.values, options, several=bool(self.inputs.files), free=True
         )
@@ -468,7 +468,7 @@ class Cases(Work):
         text = self.inputs.expression or ""
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
-        options = replace(options, claims=self.claims)
+        options = options.but(claims=self.claims)
         given = given_of([*self.request.grad, *self.request.grad_formula])
         for record in records_with_claims(program, parsed, text, options, decide=self._check):
             record.given = given
@@ -503,8 +503,8 @@ def check_options(request: CheckRequest) -> Options:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    return replace(
-        CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache,
+    return CHECKING.but(
+        wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache,
         over=box_of(request.over, limits_of(request)),
     )  # fmt: skip
 

@@ -299,9 +299,9 @@ def options_of(request: Request, command: str = "") -> Options:
         refuse_together(f"all {command}", request.as_typed)
     check = request.check and not isinstance(request, ExportRequest)
     return Options(
-        names_of(request.wrt),
-        names_of(",".join(request.freeze)) or (),
-        request.seed,
+        wrt=names_of(request.wrt),
+        freeze=names_of(",".join(request.freeze)) or (),
+        seed=request.seed,
         check=check,
         formula=False,
         timeout=request.timeout,
@@ -656,7 +656,7 @@ def evaluate(request: EvalRequest) -> int:
 
         targets = targets_of(request.save)
         arrays = SavedArrays(targets)
-        options, save = replace(options, place=arrays.place), arrays.save
+        options, save = options.but(place=arrays.place), arrays.save
     writer = writer_for(request, one_alone=False, save=save)
     if request.on is not None:
         return ChunkedEvaluation(request, inputs, targets).write(writer)
@@ -727,8 +727,8 @@ def eval_options(request: EvalRequest) -> Options:
     modes = ("jacobian", "hessian", "jvp", "hvp")
     mode = next((mode for mode in modes if getattr(request, mode)), "grad")
     kind = request.output_format
-    return replace(
-        options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
+    return options.but(
+        mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
         precision=request.precision, at=kind == "csv", backend=request.backend, threads=request.threads,
     )  # fmt: skip
@@ -751,4 +751,4 @@ def covariances_of(request: EvalRequest, programs: Programs, options: Options) -
         )
         for listed, text in assignments("--cov", request.cov).items()
     ]
-    return replace(options, covariances=found)
+    return options.but(covariances=found)

@@ -88,7 +88,8 @@ declare(f"""
         randint(low, high, shape|size, -dtype, {_PLACED})
         randperm(n, -dtype, {_PLACED})
         Tensor.requires_grad_ = Tensor.contiguous(x, -traced|requires_grad)
-        sum mean prod(x, axis~, keepdims, -dtype, -out)
+        sum mean(x, axis~, keepdims, -dtype, -out)
+        prod(x, axis, keepdims, -dtype, -out)
         argmax argmin(x, axis, keepdims, -out)
         logsumexp(x, axis!, keepdims, -out)
         amax = max(x, axis~, keepdims, -out)
@@ -336,6 +337,7 @@ _ALIKE_TABLE = """
     old_qr = qr -some
     reshape = numpy_reshape
     torch_squeeze = squeeze
+    torch_roll = roll
     torch_where = where
 """
 _ALIKE = dict(line.split(" = ") for line in rows(_ALIKE_TABLE))
