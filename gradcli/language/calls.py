@@ -590,7 +590,6 @@ def construct(
 
 _UFUNC_KEYWORDS = words("out where casting order dtype subok")
 _ROWS = (tuple, list, Indices)
-_OF_SEVERAL = {"max": constructors.maximum_of, "min": constructors.minimum_of}
 
 
 def call(
@@ -610,13 +609,14 @@ def call(
     TypeMismatchError for those that it cannot take.
     """
     name = constructors.ALIASES.get(name, name)
-    if bare and name in _OF_SEVERAL and len(arguments) > 1:
+    if bare and name in ("max", "min") and len(arguments) > 1:
         if keywords:
             raise ArgumentError(
                 f"{name} of several values takes no {next(iter(keywords))!r}",
                 help=f"write {name}([x, y], axis=0)",
             )
-        return expand_call(name, arguments, lambda: _OF_SEVERAL[name](builder, *arguments))
+        several = constructors.maximum_of if name == "max" else constructors.minimum_of
+        return expand_call(name, arguments, lambda: several(builder, *arguments))
     if name == "where" and len(arguments) == 1 and not keywords:
         return expand_call(name, arguments, lambda: constructors.nonzero(builder, arguments[0]))
     found = lookup(name, library)
