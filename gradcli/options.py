@@ -189,7 +189,8 @@ _EXCLUSIVE = {
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget changed_since
         functions | function gradient by at wrt freeze seed line
-        function gradient by | input_format grad grad_formula convention backend threads line""",
+        function gradient by | input_format grad grad_formula convention backend threads line over dialect""",
+    "diff": "check=False | points",
 }
 
 

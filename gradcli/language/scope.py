@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 QUANTITY, ORDER, WHOLE, MASK = "quantity", "order", "whole", "mask"
+_TOO_LARGE = "a whole number beyond 2**53 cannot be an index, a shape, an axis or an order"
 
 
 class StaticUse(NamedTuple):
@@ -528,10 +529,12 @@ class Builder(Host):
         raise TypeMismatchError(f"{kind_in_words(result)} cannot be used here")
 
     def _static_value(self, node: Expr, kind: str, place: str | None) -> Any:
-        if node.is_constant:
-            if not isinstance(node.payload, np.ndarray):
-                return node.payload
-        elif place is not None:
+        number = node.payload if node.is_constant else None
+        if number is not None and not isinstance(number, np.ndarray):
+            if kind != QUANTITY and isinstance(number, int) and abs(number) > 2**53:
+                raise LimitError(_TOO_LARGE)
+            return number
+        if number is None and place is not None:
             self._note_use(node, kind, place)
         if node.kind == "bool":
             self.scope.masks.append(node)
@@ -544,9 +547,7 @@ class Builder(Host):
             elif kind != QUANTITY:  # a quantity may be infinite, too
                 if not np.all(np.isfinite(raw)):
                     raise ArgumentError("a whole number is wanted here, not one that is not finite")
-                raise LimitError(
-                    "a whole number beyond 2**53 cannot be an index, a shape or an axis"
-                )
+                raise LimitError(_TOO_LARGE)
         return raw if raw.ndim else raw.item()
 
     def is_axis(self, result: Any) -> bool:

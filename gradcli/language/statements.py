@@ -194,7 +194,7 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | Gradcli
     An error takes the place of its statement, or of the rest of the line.
     """
     try:
-        kept = _kept(source, limit) if len(source.text) <= _SHORT else None
+        kept = _statements_of_line(source, limit) if len(source.text) <= _SHORT else None
         yield from _parse(source, limit) if kept is None else kept
     except Exception as error:
         yield as_gradcli_error(error).at(Span(0, len(source.text)), source)
@@ -205,7 +205,7 @@ _SHORT = 500  # characters of the longest line whose statements are kept
 
 
 @lru_cache(64)
-def _kept(source: Source, limit: int) -> list[Statement | GradcliError] | None:
+def _statements_of_line(source: Source, limit: int) -> list[Statement | GradcliError] | None:
     """Return the statements of a line that has no errors, to which places are added later."""
     found = [*_parse(source, limit)]
     return None if any(isinstance(each, GradcliError) for each in found) else found

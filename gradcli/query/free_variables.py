@@ -462,11 +462,7 @@ class SampledPoints:
 def inside_domain(record: Record) -> bool:
     """Return True for a point in the domain of what was asked."""
     check = record.check
-    if (
-        record.error is not None
-        or check is None
-        or check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED)
-    ):
+    if record.error is not None or check is None or check.worst is Verdict.UNDEFINED:
         return False
     if any(part.verdict is Verdict.UNDEFINED for part in check.variables.values()):
         return False  # an infinite intermediate, as in 1/(1/x) at 0
@@ -476,8 +472,10 @@ def inside_domain(record: Record) -> bool:
         [record.value]
         if record.asserted is None
         else [side for part in record.relations for side in (part.left, part.right)]
+    )  # of what is proved over a range there are no numbers
+    return all(
+        bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told if value is not None
     )
-    return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
 
 
 def _has_no_value(claim: Claim) -> bool:

@@ -170,7 +170,7 @@ class StandIns:
             found = np.asarray(op.forward(*operands, **static))
             # A loop of doubles is held to the reference in long double, if NumPy has its functions.
             is_finer = WIDER and not self.follows_errors
-            known = _in_long_double(partial(op.reference, np), wide, static) if is_finer else None
+            known = _reference_values(op, wide, static) if is_finer else None
 
             def is_near(true: Any) -> bool:
                 share = _NEAR * float(np.finfo(self.dtype).eps)
@@ -380,6 +380,28 @@ def _in_long_double(function: Callable[..., Any], operands: Sequence[Any], stati
     except (*_FAILURES, AttributeError):
         return None
     return found if found.dtype in (LONG_DOUBLE, np.int64, bool) else None
+
+
+class _LongDoubles:
+    """NumPy's functions, for references of single numbers too."""
+
+    zero = LONG_DOUBLE(0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def _reference_values(op: Op, columns: Sequence[Any], static: Static) -> Any:
+    """Return what the reference has for long doubles; None where NumPy lacks its functions."""
+    reference = partial(op.reference, _LongDoubles())
+    found = _in_long_double(reference, columns, static)
+    if found is not None:
+        return found
+
+    def one_by_one(*columns: Any, **static: Any) -> Any:
+        return [reference(*row, **static) for row in zip(*columns, strict=True)]
+
+    return _in_long_double(one_by_one, columns, static)
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:

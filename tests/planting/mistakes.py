@@ -67,7 +67,7 @@ def forgetful() -> Iterator[None]:
     from gradcli.language import statements
     from gradcli.reference.symbolic import translate
 
-    kept = statements._kept, translate._smooth_function
+    kept = statements._statements_of_line, translate._smooth_function
     for function in kept:
         function.cache_clear()
     try:

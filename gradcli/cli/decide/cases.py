@@ -499,8 +499,8 @@ def check_options(request: CheckRequest) -> Options:
     """
     options = options_of(request, "check")
     if not any(request.given_options("function gradient by")):
-        if request.order != 1:
-            raise UsageError("--order is about --function", help="leave it out")
+        for option, _ in request.given_options("order forward"):
+            raise UsageError(f"{option} is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
     return CHECKING.but(

@@ -149,8 +149,11 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
         is_file = argument == "-" or (of_files and os.path.exists(argument))
         text = argument if is_file else normalize(argument)
         binding = None if is_file else BINDING.match(text)
-        if is_file or (of_files and binding is None and text.endswith((".grad", *_OF_RECORDS))):
+        is_named_so = binding is None and text.endswith((".grad", *_OF_RECORDS))
+        if is_file or (of_files and is_named_so):
             found.files.append(argument)
+        elif is_named_so and os.path.exists(argument):
+            raise UsageError(f"'{argument}' is a file", help=f"name it by -f: -f {argument}")
         elif binding is None:
             found.others.append((text, bool(found.files)))
         else:
@@ -244,6 +247,8 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
             help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: "
             f"'{name} = {text}'",
         )
+    if error.code == "missing-value":
+        error.help = f"write a number; names may stand in a program: '{name} = {text}; ...'"
     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
     return error
 
@@ -421,13 +426,8 @@ class Run:
             for result in self.answers():
                 raise_interrupt()
                 writer.write(result)
-                codes.add(
-                    code_of(result.error)
-                    if result.error is not None
-                    else FOUND
-                    if result.failed
-                    else FINE
-                )
+                failed = FOUND if result.failed else FINE
+                codes.add(failed if result.error is None else code_of(result.error))
                 if fail_fast and max(codes):
                     break
             else:
@@ -518,7 +518,7 @@ class Writer:
         if form == "text" and out is None and is_styled(color):
             from gradcli.cli.write.terminal import Terminal
 
-            self._put, self.complains = Terminal(digits, forced=color == "always").write, False
+            self._put, self.complains = Terminal(digits, color).write, False
 
     def write(self, result: Any) -> None:
         if self.save is not None:
