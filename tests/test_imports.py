@@ -73,7 +73,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # the doors that people import, which have no logic
     "autograd": ("autograd", "tensors", "functions.gradchecks"),
     "func": ("func", "tensors"),
-    "nn": ("nn", "tensors"),
+    "nn": ("nn", "tensors", "texts"),
     "linalg": ("tensors",),
     "scipy": ("tensors",),
     "special": ("tensors",),
