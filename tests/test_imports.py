@@ -80,7 +80,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "torch": ("tensors.torch.namespace",),
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing",),
-    "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
+    "__init__": ("api", "errors", "query.functions", "storage", "tensors.torch.namespace"),
     "__main__": ("cli.process",),
     "pytest_plugin": ("testing", "functions.asking", *BELOW_CLI),
 }  # fmt: skip
