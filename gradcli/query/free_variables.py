@@ -152,10 +152,11 @@ def lower_freely(
     except AmbiguousError:
         raise
     except GradcliError:
-        names = names_needed(statement, scope)
-        # A function's name is a mistake here. A letter is a quantity in a formula, even if SciPy or
-        # PyTorch has a function of that name.
-        if not names or any(is_function(name) for name in names if not _LETTER.fullmatch(name)):
+        # A function's name is a mistake here, which is refused below. A letter is a quantity in a
+        # formula, even if SciPy or PyTorch has a function of that name.
+        needed = names_needed(statement, scope)
+        names = [name for name in needed if _LETTER.fullmatch(name) or not is_function(name)]
+        if not names:
             raise
         before = scope.bindings.values() if scope.free else ()
         refuse_glued([statement, *before], scope, names, listed, can_list=can_list)
