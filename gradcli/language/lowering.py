@@ -102,7 +102,9 @@ class Lowering(Reading):
         found = (
             dialect.decided
             or (next(iter(touched)) if len(touched) == 1 else None)
-            or dialect.asked_for
+            or dialect.asked
+            or dialect.commented
+            or dialect.usual
         )
         return None if found == NUMPY else found
 
