@@ -13,9 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import LimitError, ShapeError
+from gradcli.errors import LimitError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr, Graph, Reached, interpret, reachable
-from gradcli.graph.sweep import backward, fill_like, grad, itself, plus, vjp, zeros_like
+from gradcli.graph.sweep import (
+    backward,
+    fill_like,
+    grad,
+    itself,
+    plus,
+    useful_nodes,
+    vjp,
+    zeros_like,
+)
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
 from gradcli.ops.elementwise.logic import (
     Pieces,
@@ -259,8 +268,11 @@ class Growth(NamedTuple):
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     """Return a derivative expression of the language.
 
-    ``vector`` is the seed, or the tangent of "jvp" and "hvp".
+    ``vector`` is the seed, or the tangent of "jvp" and "hvp". Raises TypeMismatchError where y
+    depends on x by a number that was taken beforehand, whose part would be left out.
     """
+    if y.graph.held:
+        _refuse_held(y, x)
     if kind in ("hessian", "hvp") and math.prod(y.shape) != 1:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
@@ -283,6 +295,19 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     made -= y.graph.room
     node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, growth.more(made)))
     return node
+
+
+def _refuse_held(y: Expr, x: Expr) -> None:
+    order = reachable([y])
+    flows = useful_nodes(order)
+    for node in order:
+        for number, place in y.graph.held.get(node, {}).items() if node in flows else ():
+            if x in useful_nodes(reachable([number])):
+                name = x.payload.name if x.is_leaf else x.static.get("name")
+                raise TypeMismatchError(
+                    f"no derivative by '{name}': it is {place}, which takes a number known "
+                    "beforehand"
+                )
 
 
 def _growth(y: Expr, rows: int) -> Growth:

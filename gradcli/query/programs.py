@@ -350,12 +350,11 @@ def _asked_variables(
             found[name] = node
     if scope.replaced:
         _refuse_two_values(scope, order, found)
-    reasons = _reasons(scope, order, uses)
-    reasons |= {
+    reasons = {
         use.leaf: f"{use.place}, which takes a number known beforehand"
         for use in uses
-        if use.kind == QUANTITY
-    }
+        if use.kind in (ORDER, QUANTITY)
+    } | _reasons(scope, order, uses)
     for name, node in found.items():
         if node in reasons:
             raise TypeMismatchError(
