@@ -87,9 +87,9 @@ def __getattr__(name: str) -> Any:
         found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)
         return found
     if name == "__version__":
-        from importlib.metadata import version
+        from gradcli.storage import version_of
 
-        return version("gradcli")
+        return version_of("gradcli")
     if name.startswith("__"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     from gradcli.tensors.torch.namespace import resolve

@@ -119,7 +119,7 @@ class Data:
 
     def __repr__(self) -> str:
         kind: Any = type(self)
-        values_of, members = _members(kind, self.SHOWN or " ".join(_defaults(kind)))
+        values_of, members = _members(kind, self.SHOWN or " ".join(default_values(kind)))
         first, *others = values_of(self)
         parts = [_write(first)]
         for (key, default, _), value in zip(members[1:], others, strict=True):
@@ -152,12 +152,12 @@ def _members(
     words = [word.removesuffix("?").partition("=") for word in layout.split()]
     names = [name or key for key, _, name in words]
     may_lack = [word.endswith("?") for word in layout.split()]
-    defaults = [_defaults(kind).get(name, MISSING) for name in names]
+    defaults = [default_values(kind).get(name, MISSING) for name in names]
     return attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
 
 
 @cache
-def _defaults(kind: Any) -> dict[str, Any]:
+def default_values(kind: Any) -> dict[str, Any]:
     """Return the fields with their defaults."""
     return {field.name: field.default for field in fields(kind)}
 
@@ -277,7 +277,7 @@ class _Short(Repr):
             )
         if isinstance(value, Data):
             kind: Any = type(value)
-            first = getattr(value, next(iter(_defaults(kind))))
+            first = getattr(value, next(iter(default_values(kind))))
             whole = repr(value)
             return whole if len(whole) <= _SMALL else f"{kind.__name__}({_write(first)})"
         return (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from inspect import get_annotations
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, dataclass_transform, get_args
 
 from gradcli.errors import GradcliError, UsageError, one_of
@@ -50,8 +50,7 @@ POINTS = 16  # usual number of points
 FAIL_ON = ("mismatch", "undetermined", "undefined")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ClaimInput:
+class ClaimInput(Fixed):
     """Claim about the gradient by a name, or about the "value".
 
     The claim is text of the language, or numbers.
@@ -65,28 +64,25 @@ class ClaimInput:
     around: int | None = 0
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Options:
+class Options(Fixed):
     """The computation that each query asks for."""
 
     wrt: tuple[str, ...] | None = None
     freeze: tuple[str, ...] = ()
     seed: Any = None  # an array, or text of the language
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "hvp"
-    tangents: dict[str, Any] = field(default_factory=dict)
+    tangents: Mapping[str, Any] = MappingProxyType({})
     check: bool = True
     formula: bool = True
     latex: bool = False
     timeout: float | None = None
     claims: tuple[ClaimInput, ...] = ()  # on the value and the gradients of each query
     decide_asserts: bool = False  # whether asserts are held to the reference, too
-    convention: str | None = (
-        # "torch", "jax" or "min-norm": which choice at kinks is right in asserts and in claims that
-        # are numbers.
-        None
-    )
+    # "torch", "jax" or "min-norm": which choice at kinks is right in asserts and in claims that are
+    # numbers.
+    convention: str | None = None
     # Box over whose points claims and rules are held.
-    over: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    over: Mapping[str, tuple[float, float]] = MappingProxyType({})
     everywhere: bool = False  # whether values are only examples and asserts are about all values
     rtol: float | None = None  # relative tolerance of claims that are numbers
     atol: float = 0.0
@@ -115,7 +111,8 @@ class Options:
     fail_on: tuple[str, ...] = FAIL_ON  # verdicts that fail a case
     dialect: str | None = None  # dialect of programs that show none themselves
 
-    def __post_init__(self) -> None:
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
         both = next((name for name in self.wrt or () if name in self.freeze), None)
         if both is not None:
             raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
@@ -192,7 +189,8 @@ _EXCLUSIVE = {
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget changed_since
         functions | function gradient by at wrt freeze seed line
-        function gradient by | input_format grad grad_formula convention backend threads line""",
+        function gradient by | input_format grad grad_formula convention backend threads line over dialect""",
+    "diff": "check=False | points",
 }
 
 
@@ -238,16 +236,24 @@ def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
     typed   returns how an option was written, or nothing for one that was not given (or not with
             one of these values, after "=")
     """
+    for first, others in _exclusive(groups):
+        one = typed(first)
+        for word in others if one else ():
+            if word != first and (other := typed(word)):
+                raise UsageError(
+                    f"{one} and {other} exclude each other", help="leave one of them out"
+                )
+
+
+@cache
+def _exclusive(groups: str) -> list[tuple[str, list[str]]]:
+    """Return each option of some groups with those that it excludes."""
+    found = []
     for group in groups.split():
-        for line in _EXCLUSIVE.get(group, "").replace(";", "\n").strip().split("\n"):
+        for line in _EXCLUSIVE.get(group, "").replace(";", "\n").split("\n"):
             ones, _, others = line.partition("|")
-            for first in ones.split():
-                one = typed(first)
-                for word in others.split() if one else ():
-                    if word != first and (other := typed(word)):
-                        raise UsageError(
-                            f"{one} and {other} exclude each other", help="leave one of them out"
-                        )
+            found += [(first, others.split()) for first in ones.split()]
+    return found
 
 
 # -- As they were typed: the options of each command are the fields of a class in `cli/commands.py`. A

@@ -538,20 +538,25 @@ _FORMAT = "4"
 _SHORT = 64  # a value of at most this many bytes is its own hash
 
 
+def version_of(package: str) -> str:
+    """Return the version of a package, in words if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 @cache
 def versions() -> str:
     """Return what every verdict depends on besides the question.
 
     It is the libraries, gradcli's own code, and the machine.
     """
-    from importlib.metadata import PackageNotFoundError, version
-
     found = [_FORMAT]
     for package in ("gradcli", "numpy", "sympy", "mpmath", "scipy", "python-flint"):
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            found.append(package)
+        found.append(f"{package} {version_of(package)}")
     found.append(code_digest(Path(__file__).parent))
     # References compute in long doubles, in balls, and by double-precision loops whose last bits
     # depend on the processor.

@@ -62,10 +62,15 @@ def test_interrupt(cli_environment):
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 @pytest.mark.parametrize(
-    ("variables", "escapes"),
-    [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)],
+    ("variables", "color", "escapes", "table"),
+    [
+        ({"NO_COLOR": "1"}, "auto", False, True),
+        ({"TERM": "dumb"}, "auto", False, False),
+        ({"TERM": "xterm-256color"}, "auto", True, True),
+        ({"TERM": "xterm-256color"}, "never", False, True),
+    ],
 )
-def test_colour_on_a_terminal(run_cli, cli_environment, variables, escapes):
+def test_colour_on_a_terminal(run_cli, cli_environment, variables, color, escapes, table):
     import pty
 
     environment = {
@@ -73,14 +78,16 @@ def test_colour_on_a_terminal(run_cli, cli_environment, variables, escapes):
     } | variables
     outer, inner = pty.openpty()
     done = run_cli(
-        "eval", "--no-check", "--no-formula", "x**2", "x=3", stdout=inner, env=environment
-    )
+        "eval", "--no-check", "--no-formula", "x**2", "x=3", "--color", color,
+        stdout=inner, env=environment,
+    )  # fmt: skip
     os.close(inner)
     shown = os.read(outer, 1 << 16)
     os.close(outer)
     assert done.returncode == 0
     assert b"9" in shown
     assert (b"\x1b[" in shown) is escapes
+    assert ("╭".encode() in shown) is table
 
 
 def test_a_pipe_gets_no_escapes(run_cli, cli_environment):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import plain_environment
 from helpers import thinned
-
-import gradcli
 
 MODEL = """\
 f(t) = t**2*k
@@ -50,32 +49,29 @@ OUTCOMES = {
 }  # fmt: skip
 
 
-def run(folder, *arguments, **variables):
-    """A run of pytest, forked from this process, which has imported what a new one would import for
-    a second or two.
+@cache
+def runs():
+    """A process that runs pytest for every line that it reads."""
+    return subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("pytest_runs.py")],
+        env=plain_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
-    Without hypothesis' plugin, which no file here needs.
-    """
-    gradcli.evaluate("sin(x)*x", at={"x": 1.0})
-    arguments = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments]
+
+def run(folder, *arguments, **variables):
+    """A run of pytest, without hypothesis' plugin, which no file here needs."""
+    plain = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-W", "ignore:Module already"]
+    arguments = [*plain, *arguments]
     environment = plain_environment() | {"GRADCLI_CACHE_DIR": str(folder / "verdicts")} | variables
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        if not (child := os.fork()):
-            for stream, number in ((out, 1), (err, 2)):
-                os.dup2(stream.fileno(), number)
-            sys.stdout, sys.stderr = (
-                open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-                for number in (1, 2)
-            )
-            os.chdir(folder)
-            os.environ.clear()
-            os.environ.update(environment)
-            code = pytest.main(arguments)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        shown = [(stream.seek(0), stream.read().decode())[1] for stream in (out, err)]
+    with tempfile.TemporaryDirectory() as outside:
+        streams = [Path(outside, name) for name in ("out", "err")]
+        request = [str(folder), arguments, environment, *map(str, streams)]
+        print(json.dumps(request), file=runs().stdin, flush=True)
+        code = int(runs().stdout.readline())
+        shown = [path.read_text("utf-8") for path in streams]
     return subprocess.CompletedProcess(arguments, code, *shown)
 
 

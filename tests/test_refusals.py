@@ -14,16 +14,14 @@ from gradcli.tensors.torch.namespace import names
 
 RECORDED = refusals.recorded()
 TAKEN = (  # which say what they mean, though PyTorch wants them written otherwise
-    "torch.prod(x, (0, 1))", "x.unsqueeze((0, 1))", "x.clamp(0, x)",
-    "torch.as_tensor(x, torch.float64)", "torch.heaviside(x, 1.0)", "F.rrelu(x, 0.5, 0.1)", "torch.clamp(x)",
+    "x.clamp(0, x)", "torch.as_tensor(x, torch.float64)", "F.rrelu(x, 0.5, 0.1)", "torch.clamp(x)",
     "F.cross_entropy(x, x > 1)",
-    # of which entries decide: the loss is of the least variance that there is
-    "F.gaussian_nll_loss(v, v, -v)",
 )  # fmt: skip
 REFUSED_OTHERWISE = {
     "torch.permute_copy(x, 1)": RuntimeError,
     "x.masked_fill(x)": RuntimeError,
     "F.dropout(x, 2, 1)": TypeError,
+    "F.gaussian_nll_loss(v, v, -v)": RuntimeError,
 }
 
 

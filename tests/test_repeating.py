@@ -145,7 +145,7 @@ def test_a_terminal_does_not_break_it(tmp_path, monkeypatch):
 
     monkeypatch.setenv("COLUMNS", "40")
     stream = io.StringIO()
-    report = TerminalReport(stream, verbose=False, quiet=False, forced=False)
+    report = TerminalReport(stream, verbose=False, quiet=False, color="auto")
     report.put_block(
         "mismatch: claim\n  --> a.grad:1:1\n1 | x\n  = repeat: gradcli check folder/a.grad --line "
         "1 --rtol 0.001 --freeze a"

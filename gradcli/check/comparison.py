@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
+from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.contexts import context
@@ -438,7 +439,7 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
         share * _FINER,
         digits_of(share * _FINER),
         (found.size, found.size),
-        worst=Worst(index, float(found[index]), float(np.broadcast_to(right, found.shape)[index])),
+        worst=Worst(index, float(found[index]), float(broadcast(right, found.shape)[index])),
     )
 
 

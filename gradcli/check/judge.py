@@ -36,6 +36,7 @@ from gradcli.graph.nodes import (
 )
 from gradcli.graph.sweep import gradients, vjps_at
 from gradcli.language.scope import Scope
+from gradcli.ops.axes import broadcast
 from gradcli.ops.counting import steps_of
 from gradcli.ops.facts import kinks_of
 from gradcli.ops.operands import Opened
@@ -289,7 +290,9 @@ class Judge:
         given = self.given
         if given is None:
             given = dict(zip(self.wrt, self.float_results(self.root)[1:], strict=True))
-        self.gradients = [np.broadcast_to(given[name], x.shape) for name, x in self.wrt.items()]
+        self.gradients = [
+            broadcast(np.asarray(given[name]), x.shape) for name, x in self.wrt.items()
+        ]
         # The nodes of the function, and of what the engine has expanded it to.
         self.order = reachable([self.root])
         orders = definition_order(self.root, self.nodes), self.order
@@ -311,8 +314,6 @@ class Judge:
         # Of these, the entries on kinks, and the ends between which claims may lie there.
         self.between: dict[str, tuple[Any, Any, Any]] = {}
         self.question = self.root, self.nodes, self.leaves, self.seed, self.precision
-        # The branches between which rounding decides, by precision; None where it decides nothing.
-        self.branches = cache(partial(branches, *self.question[:-1]))
 
     def float_results(
         self, root: Expr, wrt: Sequence[Expr] | None = None, at: Mapping[Expr, Any] | None = None
@@ -326,6 +327,11 @@ class Judge:
         table = forward([root], values, dtype, order)
         found = vjps_at(root, self.seed, wrt, table, order) if wrt else {}
         return [table[root], *(found.get(x, 0.0) for x in wrt)]
+
+    @cached_property
+    def branches(self) -> Callable[[str], Any]:
+        """The branches between which rounding decides, by precision; None where it decides none."""
+        return cache(partial(branches, *self.question[:-1]))
 
     @property
     def rules_hold(self) -> bool:

@@ -246,9 +246,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from gradcli.storage import version_of
 
-        typer.echo(f"gradcli {version('gradcli')}")
+        typer.echo(f"gradcli {version_of('gradcli')}")
         raise typer.Exit
 
 

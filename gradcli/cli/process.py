@@ -57,13 +57,9 @@ def run() -> None:
     _fill_standard_streams()
     if sys.argv[1:] == [] and somebody_types():
         sys.argv.append("repl")
-    gc.set_threshold(
-        500_000,
-        20,
-        20,
-        # Millions of tokens and nodes are made, none of them garbage: at the usual thresholds,
-        # looking for garbage takes half the time.
-    )
+    # Millions of tokens and nodes are made, none of them garbage: at the usual thresholds, looking
+    # for garbage takes half the time.
+    gc.set_threshold(500_000, 20, 20)
     code = run_guarded(app)
     # Otherwise the interpreter looks through all objects once more as it ends: a fifth of a short
     # run.
@@ -158,7 +154,9 @@ def _wrong_usage(error: Any) -> UsageError:
         )
         close = suggestion(error.option_name, options)
         said = f"no such option: {error.option_name}"
-        listed = f"did you mean {close}?" if close else f"{listed}; of an expression write -(-x)"
+        listed = (
+            f"did you mean {close}?" if close else f"{listed}; write the expression --x as -(-x)"
+        )
         group = error.ctx.find_root().command
         having = [
             name
@@ -235,9 +233,7 @@ def say_last(text: str) -> None:
     try:
         say(text)
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(
-            error
-        ):
+        if error.errno not in (errno.ENOSPC, errno.EBADF) and not is_closed_pipe(error):
             raise
 
 
@@ -264,22 +260,18 @@ def put_rows(text: str) -> None:
         return
     from gradcli.cli.write.terminal import console, plain_text, put_lines
 
-    put_lines(console(sys.stdout, forced=False), plain_text(text))
+    put_lines(console(sys.stdout), plain_text(text))
 
 
 def is_styled(color: str) -> bool:
-    """Tell whether standard output takes styles.
-
-    A capable terminal does, unless the user says otherwise.
-    """
-    if color != "auto":
-        return color == "always"
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    """Tell whether standard output takes tables: a capable terminal does."""
+    return color == "always" or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def is_coloured(color: str) -> bool:
-    """Tell whether it takes colours: NO_COLOR switches off these alone."""
-    return is_styled(color) and (color == "always" or not os.environ.get("NO_COLOR"))
+    """Tell whether it takes colours: NO_COLOR and ``--color never`` switch off these alone."""
+    unwanted = color == "never" or (color == "auto" and os.environ.get("NO_COLOR"))
+    return is_styled(color) and not unwanted
 
 
 # -- Signals

@@ -405,11 +405,8 @@ def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:
     is_known = name in given or name in explanation.gradients
     if is_known and all(name != node.name for node in explanation.nodes):
         shown = ends_of(explanation.record.expr, 60)
-        depends = f"does not depend on {name}"
-        source = explanation.source
-        if source and re.search(rf"\b{name}\b", source.text):
-            depends = "depends on it at most as an index, a shape or a condition"
-        return Why(name, "zero", [f"{name} has gradient 0: {shown} {depends}"])
+        nothing = f"nothing differentiable in {shown} depends on it"
+        return Why(name, "zero", [f"{name} has gradient 0: {nothing}"])
     return _of_gradient(explanation, name, index_text, target)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError, one_of
-from gradcli.exports.subject import Names, Subject, describe, writable
+from gradcli.exports.subject import Names, Subject, describe, plain, writable
 from gradcli.graph.nodes import Expr, Transcription, interpret, reachable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
@@ -510,7 +510,12 @@ class SympyModule(PythonModule):
             raise UnsupportedInTargetError(
                 "sympy has no arrays of numbers", help="export numbers, or export to numpy"
             )
-        return super().function(subject)
+        from gradcli.formulas.textbook import simplify
+
+        subject = plain(subject)
+        value, *slopes = subject.roots
+        roots = [value, *simplify(slopes, value.graph)]  # as formulas, for symbols are never NaN
+        return super().function(subject.rebuilt({node: node for node in reachable(roots)}, roots))
 
     @property
     def reserved_names(self) -> set[str]:

@@ -374,8 +374,8 @@ def checking_options(settings: Settings, options: Options = CHECKING) -> Options
 
     Where the settings say nothing, the usual options hold.
     """
-    return replace(
-        options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,
+    return options.but(
+        rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,
         backend=settings.backend or "auto", threads=settings.threads, state=settings.random_state or 0, points=settings.points,
         fail_on=FAIL_ON if settings.fail_on is None else settings.fail_on, dialect=settings.dialect,
     )  # fmt: skip

@@ -149,7 +149,7 @@ def function_options(options: Options, said: Any) -> Options:
         for name in ("rtol", "atol", "timeout", "random_state")
         if (value := getattr(said, name)) is not None
     }
-    return replace(options, wrt=names_of(said.wrt), **own)
+    return options.but(wrt=names_of(said.wrt), **own)
 
 
 def arguments_of(

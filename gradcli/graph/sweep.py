@@ -242,7 +242,7 @@ def has_nan(value: Any) -> bool:
     array = value.array if hasattr(value, "array") else np.asarray(value)
     if array.dtype == object:
         return any(v != v for v in array.ravel())
-    return bool(array.size and np.isnan(array.max()))
+    return bool(array.size and (largest := array.max()) != largest)
 
 
 def plus(x: Any, y: Any) -> Any:
@@ -272,9 +272,10 @@ class Parts(tuple[Any, ...]):
         return self.like(self, map(plus, self, other))
 
 
-def _is_zero(cotangent: Any) -> bool:
+def is_zero(cotangent: Any) -> bool:
+    """Return whether all entries are zero."""
     if isinstance(cotangent, tuple):
-        return all(part is None or _is_zero(part) for part in cotangent)
+        return all(part is None or is_zero(part) for part in cotangent)
     if isinstance(cotangent, Carrier):
         return cotangent.is_zero()
     # The first entry usually decides.
@@ -331,7 +332,7 @@ def contributions(
     if (
         not op.always
         and (times is not scale or isinstance(cotangent, Carrier))
-        and _is_zero(cotangent)
+        and is_zero(cotangent)
     ):
         return ()
     parts: Sequence[Any] = op.pull(wanted, cotangent, *values, **static)

@@ -167,13 +167,13 @@ OF_SYMPY = words("Abs Heaviside Max Min Piecewise Rational piecewise")
 @cache
 def exists(name: str, library: str) -> bool:
     """Return whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
-    return name in FUNCTIONS or name in ALIASES or lookup(name, library) is not None
+    return name in ALIASES or lookup(name, library) is not None
 
 
 @cache
 def all_names() -> list[str]:
     """Every name that a program can call, for suggestions."""
-    return sorted({*public_names(), *names(), *FUNCTIONS, *DERIVATIVES, *OF_SYMPY})
+    return sorted({*public_names(), *names(), *DERIVATIVES, *OF_SYMPY})
 
 
 def is_function(name: str) -> bool:
@@ -327,7 +327,7 @@ def split_glued(name: str, known: Collection[str]) -> list[str] | None:
 
 
 def unknown_function(
-    scope: Scope, name: str, written: Sequence[str] = (), primes: int = 0
+    scope: Scope, name: str, written: Sequence[str], primes: int = 0
 ) -> GradcliError:
     """Return the error of calling a name that is no function.
 
@@ -590,6 +590,7 @@ def construct(
 
 _UFUNC_KEYWORDS = words("out where casting order dtype subok")
 _ROWS = (tuple, list, Indices)
+_OF_SEVERAL = {"max": constructors.maximum_of, "min": constructors.minimum_of}
 
 
 def call(
@@ -609,16 +610,13 @@ def call(
     TypeMismatchError for those that it cannot take.
     """
     name = constructors.ALIASES.get(name, name)
-    if bare and name in ("max", "min") and len(arguments) > 1:
+    if bare and name in _OF_SEVERAL and len(arguments) > 1:
         if keywords:
             raise ArgumentError(
                 f"{name} of several values takes no {next(iter(keywords))!r}",
                 help=f"write {name}([x, y], axis=0)",
             )
-        of_several = constructors.maximum_of if name == "max" else constructors.minimum_of
-        return expand_call(name, arguments, lambda: of_several(builder, *arguments))
-    if library == MATH and name in ("max", "min"):
-        library = NUMPY
+        return expand_call(name, arguments, lambda: _OF_SEVERAL[name](builder, *arguments))
     if name == "where" and len(arguments) == 1 and not keywords:
         return expand_call(name, arguments, lambda: constructors.nonzero(builder, arguments[0]))
     found = lookup(name, library)

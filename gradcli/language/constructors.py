@@ -574,7 +574,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"{name}_like": _alike(_drawer(name, TORCH)) for name in words("rand randn")},
     **{f.__name__: f for f in (full, full_like, eye, arange, array, einsum, item, randint, randperm)},
     **{name: _spaced(name) for name in words("linspace logspace geomspace")},
-    "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
-    **dict.fromkeys(("contiguous", "double", "float"), as_is),
+    "Tensor.contiguous": as_is, "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length,
+    "cho_factor": cho_factor, "cho_solve": cho_solve,
 }  # fmt: skip
 ALIASES = {"random": "rand", "standard_normal": "randn", **SPELLINGS}

@@ -109,9 +109,7 @@ class Lowering(Reading):
         found = (
             dialect.decided
             or (next(iter(touched)) if len(touched) == 1 else None)
-            or dialect.asked
-            or dialect.commented
-            or dialect.usual
+            or dialect.asked_for
         )
         return None if found == NUMPY else found
 
@@ -523,12 +521,8 @@ def _is_value(name: str, scope: Scope, own: Container[str]) -> bool:
 
 _LONGEST = 60
 _FACTOR = re.compile(r"\|\s*((?:\w+\s*)?\([^()|\n]*\)|\w+)")
-CONDITIONS = {
-    "or": "or",
-    "and": "and",
-    "|": "or",
-    "&": "and",
-}  # operators of booleans, and their operations
+# Operators of booleans, and their operations.
+CONDITIONS = {"or": "or", "and": "and", "|": "or", "&": "and"}
 
 
 def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -> None:

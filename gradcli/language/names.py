@@ -10,7 +10,7 @@ from typing import Any
 
 from gradcli.errors import TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.prefixes import DTYPES, TORCH, DType
+from gradcli.ops.calling.prefixes import DTYPES, DType
 from gradcli.ops.facts import Fixed
 from gradcli.texts import by_word
 
@@ -113,9 +113,7 @@ def dtype_of(argument: Any) -> DType | None:
     """
     if isinstance(argument, DType):
         return argument
-    name = argument.name if isinstance(argument, (FreeVariable, Function)) else argument
-    if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
-        name = "float32"
+    name = argument.name if isinstance(argument, FreeVariable) else argument
     return DType(name) if isinstance(name, str) and name in DTYPES else None
 
 

@@ -113,6 +113,10 @@ _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # whole numbers with fewer digits always fit: floats end at 309
 _EQUALITY = "write x == y to compare"
+_SHIFTS = {
+    "<<": "write x*2**n for a shift to the left",
+    ">>": "write floor(x/2**n) for a shift to the right",
+}
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _PERCENT = re.compile(r"([0-9.]+)% +[\w(]")  # 5% x
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
@@ -1089,10 +1093,10 @@ class _Parser:
         if token.text in (")", "]") and self.bracket.opener is None:
             self.refuse_closing(token)
         self.refuse_end(token)
+        before = self.tokens[max(self.at - 2, 0)]
         if token.kind == END:
-            before = self.tokens[max(self.at - 2, 0)]
             self.fail("the expression ends where a value is expected", before.span)
-        help = None
+        help = _SHIFTS.get(before.text + token.text)
         if token.text == "=":
             help = "leave it out" if self.at == 1 else _EQUALITY
         self.fail(f"expected a value, not {token.text!r}", token.span, help)

@@ -126,6 +126,7 @@ def names_bound(text: str) -> list[str]:
 
 # What changes values or gradients in place: of names in its line, or of all that are trained.
 _IN_PLACE = re.compile(r"\w_\(|\bout ?=|\.sort\(\)")
+DRAWS = re.compile("rand|normal")  # what a text has that draws random numbers
 _TRAINS = re.compile(r"\.step\(|\bparameters\(|^[ \t]*(?:for|while)\b", re.MULTILINE)
 
 

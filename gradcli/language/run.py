@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,6 @@ from gradcli.language.statements import (
 from gradcli.language.syntax import (
     PYTHON_WORDS,
     RESERVED,
-    SYMBOL,
     Asked,
     Assertion,
     Binding,
@@ -62,6 +61,7 @@ from gradcli.language.syntax import (
     Several,
     Statement,
     has_sign,
+    outside,
     refuse_measured,
     sign_in,
 )
@@ -90,7 +90,7 @@ class Bindings:
         self.scope, self.lowering = scope, lowering
         self._dependent: dict[Expr, set[Expr]] = {}  # values known to depend on each leaf
 
-    def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
+    def lose(self, name: str, statement: Statement, error: GradcliError | None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
         scope = self.scope
         if name in scope.names:
@@ -726,18 +726,17 @@ class Program:
         """
         text = normalize(text)
         source = Source(text, what)
-        depth = 0
-        for token, after in pairwise(tokens_of(source)):
-            if token.kind == SYMBOL:
-                depth += (token.text in "([") - (token.text in ")]")
-                if depth == 0 and token.text == ",":
-                    if after.start == token.start + 1 and re.match(r"0\d", after.text):
-                        raise AmbiguousError(
-                            f"'{text}' is one number or a list",
-                            span=Span(0, len(text)),
-                            source=source,
-                            help=f"write {text.replace(',', '')}, or {text.replace(',', ', ')} for a list",
-                        )
-                    source = Source(f"[{text}]", what)
-                    break
+        tokens = tokens_of(source)
+        for at in outside(tokens, 0, len(tokens)):
+            if tokens[at].text == ",":
+                after = tokens[at + 1]
+                if after.start == tokens[at].start + 1 and re.match(r"0\d", after.text):
+                    raise AmbiguousError(
+                        f"'{text}' is one number or a list",
+                        span=Span(0, len(text)),
+                        source=source,
+                        help=f"write {text.replace(',', '')}, or {text.replace(',', ', ')} for a list",
+                    )
+                source = Source(f"[{text}]", what)
+                break
         return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 QUANTITY, ORDER, WHOLE, MASK = "quantity", "order", "whole", "mask"
+_TOO_LARGE = "a whole number beyond 2**53 cannot be an index, a shape, an axis or an order"
 
 
 class StaticUse(NamedTuple):
@@ -245,6 +246,19 @@ class Scope:
         self.objects.pop(name, None)
         self.failed.pop(name, None)
 
+    @contextmanager
+    def temporary_names(self) -> Iterator[None]:
+        """Let names mean at the end of the context what they mean now."""
+        tables = self.names, self.leaves, self.objects
+        before, replaced = [dict(table) for table in tables], set(self.replaced)
+        try:
+            yield
+        finally:
+            for table, meanings in zip(tables, before, strict=True):
+                table.clear()
+                table.update(meanings)
+            self.replaced = replaced
+
     def mark(self) -> tuple[tuple[int, int], int, int]:
         """Return a mark of the present moment in a program, to which `forget_since` goes back."""
         return self.graph.mark(), len(self.lowered), len(self._integral)
@@ -378,21 +392,14 @@ def quantify(
     A name that is bound to a number stands for this number's leaf, so that anything that depends on
     it varies with it.
     """
-    tables = scope.names, scope.leaves, scope.objects
-    before, replaced = [dict(table) for table in tables] if ends else [], set(scope.replaced)
     found = {}
-    try:
+    with scope.temporary_names() if ends else nullcontext():
         for name, (low, high) in ends.items():
             leaf = scope.names.get(name)
             if leaf is None or not leaf.is_leaf or leaf.shape or leaf.kind != FLOAT:
                 leaf = scope.bind_value(name, np.float64(low + (high - low) / 2))
             found[name] = Quantity(leaf, low, high)
         yield found
-    finally:
-        for table, meanings in zip(tables, before, strict=False):
-            table.clear()
-            table.update(meanings)
-        scope.replaced = replaced
 
 
 # -- What makes nodes of results, or parameters of the program, which are numbers, flags and indices
@@ -526,10 +533,12 @@ class Builder(Host):
         raise TypeMismatchError(f"{kind_in_words(result)} cannot be used here")
 
     def _static_value(self, node: Expr, kind: str, place: str | None) -> Any:
-        if node.is_constant:
-            if not isinstance(node.payload, np.ndarray):
-                return node.payload
-        elif place is not None:
+        number = node.payload if node.is_constant else None
+        if number is not None and not isinstance(number, np.ndarray):
+            if kind != QUANTITY and isinstance(number, int) and abs(number) > 2**53:
+                raise LimitError(_TOO_LARGE)
+            return number
+        if number is None and place is not None:
             self._note_use(node, kind, place)
         if node.kind == "bool":
             self.scope.masks.append(node)
@@ -542,9 +551,7 @@ class Builder(Host):
             elif kind != QUANTITY:  # a quantity may be infinite, too
                 if not np.all(np.isfinite(raw)):
                     raise ArgumentError("a whole number is wanted here, not one that is not finite")
-                raise LimitError(
-                    "a whole number beyond 2**53 cannot be an index, a shape or an axis"
-                )
+                raise LimitError(_TOO_LARGE)
         return raw if raw.ndim else raw.item()
 
     def is_axis(self, result: Any) -> bool:

@@ -42,7 +42,7 @@ _CLOSE = ("*", "/", "**")  # operators written without spaces around them
 Part = str | tuple[Node, int]  # a text, or a node and how tightly it must hold together
 
 
-def rewritten(expression: Expression, own: Collection[str] = ()) -> str:
+def rewritten(expression: Expression, own: Collection[str]) -> str:
     """Write an expression as text that is read back to the same tree.
 
     ``log`` becomes ``ln``, unless it is one of the program's own functions.

@@ -194,10 +194,21 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | Gradcli
     An error takes the place of its statement, or of the rest of the line.
     """
     try:
-        yield from _parse(source, limit)
+        kept = _statements_of_line(source, limit) if len(source.text) <= _SHORT else None
+        yield from _parse(source, limit) if kept is None else kept
     except Exception as error:
         yield as_gradcli_error(error).at(Span(0, len(source.text)), source)
         yield from lost_bindings(source, 0, source.text)
+
+
+_SHORT = 500  # characters of the longest line whose statements are kept
+
+
+@lru_cache(64)
+def _statements_of_line(source: Source, limit: int) -> list[Statement | GradcliError] | None:
+    """Return the statements of a line that has no errors, to which places are added later."""
+    found = [*_parse(source, limit)]
+    return None if any(isinstance(each, GradcliError) for each in found) else found
 
 
 def _parse(source: Source, limit: int) -> Iterator[Statement | GradcliError]:

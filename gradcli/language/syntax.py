@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from copy import copy
 from decimal import Decimal
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, NoReturn
 
@@ -240,17 +241,12 @@ def statements_between(source: Source, tokens: list[Token]) -> Iterator[tuple[in
 
     A semicolon outside of brackets ends one, and the END.
     """
-    start = depth = 0
+    end, cuts = len(tokens) - 1, list[int]()
     if ";" in source.text:  # megabytes of text rarely have one
-        for i, (kind, text, _) in enumerate(tokens):
-            if kind == SYMBOL:
-                depth += (text in ("(", "[")) - (text in (")", "]"))
-                if text == ";" and depth <= 0:
-                    if i > start:
-                        yield start, i
-                    start, depth = i + 1, 0
-    if len(tokens) - 1 > start:
-        yield start, len(tokens) - 1
+        cuts = [at for at in outside(tokens, 0, end) if tokens[at].text == ";"]
+    for before, stop in pairwise([-1, *cuts, end]):
+        if stop > before + 1:
+            yield before + 1, stop
 
 
 # -- Values with standard deviations: where ``±`` (or ``+/-``) stands in a binding, and what reads like

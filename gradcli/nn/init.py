@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.texts import words
 
 __all__ = [
     "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "uniform_",
@@ -19,8 +20,8 @@ __all__ = [
 ]  # fmt: skip
 
 _GAINS = {
-    **dict.fromkeys(("linear", "sigmoid"), 1.0), "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4,
-    **dict.fromkeys((f"conv{t}{n}d" for n in (1, 2, 3) for t in ("", "_transpose")), 1.0),
+    **dict.fromkeys(words("linear sigmoid conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
+    "conv_transpose3d"), 1.0), "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4,
 }  # fmt: skip
 
 

@@ -221,8 +221,8 @@ class Arrays:
         axes = axes_of(axis, x.shape)
         kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
         self._steps.append(lambda c: np.broadcast_to(c.reshape(kept), x.shape))
-        return np.sum(
-            x, axis=axes, keepdims=keepdims, dtype=x.dtype if x.dtype.kind == "f" else LONG_DOUBLE
+        return x.sum(
+            axis=axes, keepdims=keepdims, dtype=x.dtype if x.dtype.kind == "f" else LONG_DOUBLE
         )
 
     def product(self, x: Any, y: Any) -> Any:

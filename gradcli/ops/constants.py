@@ -76,7 +76,9 @@ def difference(x: float, y: float) -> float:
     from fractions import Fraction
 
     value = x - y
-    if not math.isfinite(value) or Fraction(x) - Fraction(y) == Fraction(value):
+    if type(value) is int or not math.isfinite(value):
+        return value
+    if Fraction(x) - Fraction(y) == Fraction(value):
         return value
     return Constant(value, f"({x!r} - {y!r})", lambda m: m.mpf(x) - m.mpf(y))
 

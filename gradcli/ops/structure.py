@@ -99,6 +99,19 @@ clone: Op = structural(
 )
 
 
+def _not_negative(x: Any) -> Any:
+    if np.any(x < 0):
+        raise EvaluationError("a variance has negative entries")
+    return x
+
+
+not_negative = structural(
+    "not_negative", "x", _not_negative, "arrays.same", vjp=_back, shape=_same, ulps=0, public=False,
+    domain="x >= 0", definition=_same, written="{x}", simpler=lambda out, x: x,
+    doc="A variance, refused if it is negative.",
+)  # fmt: skip
+
+
 def _to_int(x: Any) -> Any:
     array = np.asarray(x)
     whole = array.astype(np.int64)

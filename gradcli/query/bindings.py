@@ -87,12 +87,13 @@ def words(expression: str) -> frozenset[str]:
 
     Functions and attributes are among them.
     """
-    source = Source(normalize(expression))
-    found = [word for word in _WORDS.findall(source.text) if word]
-    if "\\" in source.text or "{" in source.text:
+    text = normalize(expression)
+    found = [word for word in _WORDS.findall(text) if word]
+    if "\\" in text or "{" in text:
+        source = Source(text)
         with suppress(GradcliError):
             found += [token.text for token in tokens_of(source) if token.kind == NAMES]
-        found += source.text if source.latex else ""  # in LaTeX, single letters are names
+        found += text if source.latex else ""  # in LaTeX, single letters are names
     return frozenset(found)
 
 

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
@@ -76,8 +76,7 @@ def outcome_of(
     if record.unreached and check is not None:  # undecided, whatever is expected of the case
         status = FAILED if fails else SKIPPED
         return Outcome(record, name, status, check.reason, seconds, details)
-    false = record.asserted is not None and record.asserted.holds is False
-    status = ERROR if record.error is not None else FAILED if false or fails else PASSED
+    status = ERROR if record.error is not None else FAILED if record.is_refuted or fails else PASSED
     outcome = Outcome(record, name, status, record.xfail, seconds, details)
     if record.xfail is not None and not outcome.is_internal:
         outcome.status = XPASSED if status == PASSED else XFAILED
@@ -253,7 +252,7 @@ def left_undecided(record: Record, reason: str) -> Record:
     return record
 
 
-def unrun(statement: Statement | GradcliError, id: Any = None) -> Record:
+def unrun(statement: Statement | GradcliError, id: Any) -> Record:
     """Return the record of a case that is not decided."""
     if isinstance(statement, GradcliError):
         record = Record.of_error(statement, id=id)
@@ -295,7 +294,7 @@ class RecordLines:
         if given.seed is not None and options.mode != "grad":
             raise UsageError(f"the record has a seed, and --{options.mode} takes none")
         seed = given.seed if options.seed is None and options.mode == "grad" else options.seed
-        return replace(options, wrt=options.wrt or given.wrt, seed=seed)
+        return options.but(wrt=options.wrt or given.wrt, seed=seed)
 
     def decide(
         self,
@@ -473,8 +472,7 @@ class CheckedLines(RecordLines):
         options = super().options(given, options)
         if not given.expect and given.rtol is None and given.atol is None:
             return options
-        return replace(
-            options,
+        return options.but(
             claims=given.expect,
             rtol=given.rtol if self.rtol is None and given.rtol is not None else options.rtol,
             atol=given.atol if self.atol is None and given.atol is not None else options.atol,
@@ -508,7 +506,7 @@ def records_with_claims(
     last = max(
         (i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None
     )
-    unclaimed = replace(options, claims=()) if options.claims else options
+    unclaimed = options.but(claims=()) if options.claims else options
     for i, statement in enumerate(parsed):
         record = decide(program, statement, options if i == last else unclaimed, id=id)
         if record is not None:

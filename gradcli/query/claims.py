@@ -41,12 +41,11 @@ def claims_of(
 
     scope = program.scope
     seed = None
-    meanings = dict(scope.names)
-    scope.names.update(scope.leaves)  # names in claims mean the values bound to them
-    if "seed" not in scope.names:
-        seed = scope.bind_value("seed", record.seed)
     found = []
-    try:
+    with scope.temporary_names():
+        scope.names.update(scope.leaves)  # names in claims mean the values bound to them
+        if "seed" not in scope.names:
+            seed = scope.bind_value("seed", record.seed)
         for claim in options.claims:
             formula, numbers = None, claim.numbers
             if claim.text is not None:
@@ -58,11 +57,6 @@ def claims_of(
             found.append(
                 Given(claim.of, formula, numbers, options.rtol, options.atol, around=claim.around)
             )
-    finally:
-        if seed is not None:
-            scope.unbind("seed")
-        scope.names.clear()
-        scope.names.update(meanings)
     return found, seed
 
 

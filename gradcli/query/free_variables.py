@@ -152,10 +152,11 @@ def lower_freely(
     except AmbiguousError:
         raise
     except GradcliError:
-        names = names_needed(statement, scope)
-        # A function's name is a mistake here. A letter is a quantity in a formula, even if SciPy or
-        # PyTorch has a function of that name.
-        if not names or any(is_function(name) for name in names if not _LETTER.fullmatch(name)):
+        # A function's name is a mistake here, which is refused below. A letter is a quantity in a
+        # formula, even if SciPy or PyTorch has a function of that name.
+        needed = names_needed(statement, scope)
+        names = [name for name in needed if _LETTER.fullmatch(name) or not is_function(name)]
+        if not names:
             raise
         before = scope.bindings.values() if scope.free else ()
         refuse_glued([statement, *before], scope, names, listed, can_list=can_list)
@@ -250,8 +251,8 @@ class SampledPoints:
 
         Claims that are formulas are evaluated at points ``around`` it, too.
         """
-        claims = tuple(replace(claim, around=around) for claim in self.options.claims)
-        options = replace(self.options, everywhere=True, claims=claims)
+        claims = tuple(claim.but(around=around) for claim in self.options.claims)
+        options = self.options.but(everywhere=True, claims=claims)
         values = self.program.scope.values
         before = {leaf: values[leaf] for leaf in self.leaves.values()}
         values.update(
@@ -434,9 +435,9 @@ class SampledPoints:
         agreeing: set[int] = set()
         if len(places) > 1 and all(claim.formula for claim in options.claims):
             # Claims are tried around single points only, not around columns of points.
-            claims = tuple(replace(claim, around=None) for claim in options.claims)
-            quick = replace(
-                options, everywhere=True, formula=False, check=True, precision=None, claims=claims
+            claims = tuple(claim.but(around=None) for claim in options.claims)
+            quick = options.but(
+                everywhere=True, formula=False, check=True, precision=None, claims=claims
             )
             with self.in_passing(), self._columns([points[i] for i in places]) as wide:
                 check = self._run(wide, quick).check
@@ -448,33 +449,21 @@ class SampledPoints:
     def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
         """Yield the statement while its free names are columns of numbers."""
         scope = self.program.scope
-        tables = (scope.names, scope.leaves)
-        replaced = set(scope.replaced)
-        before = [dict(table) for table in tables]
-        wide = {
-            leaf: scope.bind_value(name, column)
-            for (name, leaf), column in zip(
-                self.leaves.items(), self._coordinates(points), strict=True
-            )
-        }
-        try:
+        with scope.temporary_names():
+            wide = {
+                leaf: scope.bind_value(name, column)
+                for (name, leaf), column in zip(
+                    self.leaves.items(), self._coordinates(points), strict=True
+                )
+            }
             (root,) = rebuild([self.lowered.value], wide)
             yield replace(self.lowered, value=root)
-        finally:
-            for table, meanings in zip(tables, before, strict=True):
-                table.clear()
-                table.update(meanings)
-            scope.replaced = replaced
 
 
 def inside_domain(record: Record) -> bool:
     """Return True for a point in the domain of what was asked."""
     check = record.check
-    if (
-        record.error is not None
-        or check is None
-        or check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED)
-    ):
+    if record.error is not None or check is None or check.worst is Verdict.UNDEFINED:
         return False
     if any(part.verdict is Verdict.UNDEFINED for part in check.variables.values()):
         return False  # an infinite intermediate, as in 1/(1/x) at 0
@@ -484,8 +473,10 @@ def inside_domain(record: Record) -> bool:
         [record.value]
         if record.asserted is None
         else [side for part in record.relations for side in (part.left, part.right)]
+    )  # of what is proved over a range there are no numbers
+    return all(
+        bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told if value is not None
     )
-    return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
 
 
 def _has_no_value(claim: Claim) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -194,7 +194,7 @@ class Judging:
             summed = _sum_formula(text, self.shape, () if subject is None else subject.shape)
             claims.append(ClaimInput(name, summed, formula=True))
         options = Options(
-            tuple(texts), formula=False, claims=tuple(claims),
+            wrt=tuple(texts), formula=False, claims=tuple(claims),
             timeout=asked.timeout, points=asked.points, state=asked.state,
         )  # fmt: skip
         sampled = SampledPoints(self.program, lowered, options, of_formulas=True)
@@ -297,7 +297,7 @@ def derivatives(script: Script, asked: Options) -> Iterator[DerivativeRecord]:
             body, by = statement.expression.derived or (statement, [])
             is_asked = asked.wrt is None or set(asked.wrt) == set(by)
             if by and is_asked and asked.order == 1 and asked.related is None:  # d/dx x^2
-                once = replace(asked, order=len(by))
+                once = asked.but(order=len(by))
                 record = derivative(program, body, body, tuple(dict.fromkeys(by)), once)
             else:
                 record = derive(statement, statement, asked.wrt)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gradcli.errors import GradcliError, ParseError, UsageError
 from gradcli.limits import DEFAULT, Limits
+from gradcli.options import LONG, Options
+from gradcli.query import bindings as given
+from gradcli.query.programs import (
+    Script,
+    UsedNames,
+    join_records,
+    records,
+    refuse_unknown,
+    refuse_unknown_in,
+)
+from gradcli.report.results import result_of
 from gradcli.texts import text_lines
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
-    from gradcli.options import Backend, DType, Mode, Options
+    from gradcli.options import Backend, DType, Mode
     from gradcli.query.exporting import Export
-    from gradcli.query.programs import Script
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.ranges import BoundRecord, PlotRecord
     from gradcli.report.records import Answer, Record
@@ -81,8 +90,6 @@ def evaluate(
     place in the text for an expression that cannot be evaluated.
     """
     arguments = dict(locals())
-    from gradcli.report.results import result_of
-
     return result_of(evaluate_call(evaluate, arguments), check)
 
 
@@ -91,10 +98,6 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
 
     ``asked`` are options that are not parameters of the function.
     """
-    from gradcli.options import LONG
-    from gradcli.query import bindings as given
-    from gradcli.query.programs import UsedNames, join_records, records, refuse_unknown_in
-
     text, keywords = arguments["expression"], arguments["values"]
 
     def answer(script: Script, options: Options) -> Iterator[Record]:
@@ -171,13 +174,15 @@ def differentiate(
     Raises a `GradcliError` with its place in the text for an expression without a formula.
     """
     arguments = dict(locals())
-    from gradcli.query.bindings import names_given, words
     from gradcli.query.general_derivatives import derivatives, refuse_absent
     from gradcli.query.related import related_of, with_equations
 
     def answer(script: Script, options: Options) -> Iterator[DerivativeRecord]:
-        listed = (*(names_given("names", names, words(expression)) or ()), *(options.wrt or ()))
-        options = replace(options, wrt=listed or None, related=related_of(implicit, of))
+        listed = (
+            *(given.names_given("names", names, given.words(expression)) or ()),
+            *(options.wrt or ()),
+        )
+        options = options.but(wrt=listed or None, related=related_of(implicit, of))
         script = with_equations(script, options.related)
         found = [*derivatives(script, options)]
         yield from found
@@ -211,10 +216,6 @@ def _answers(
     answer     takes the program with its text, and the options
     asked      options that are not parameters of the function
     """
-    from gradcli.options import Options
-    from gradcli.query import bindings as given
-    from gradcli.query.programs import Script, refuse_unknown
-
     text, at, keywords = (arguments.pop(word) for word in ("expression", "at", "values"))
     known = given.words(given.text_of(text))
     usual = _usual(function)
@@ -222,9 +223,10 @@ def _answers(
     directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
     moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
     for word in {"wrt", "freeze"} & arguments.keys():
-        found = given.names_given(word, arguments[word], known)
-        arguments[word] = usual[word] if found is None else found
-        moving |= {*(found or ())}
+        if arguments[word] is not usual[word]:
+            found = given.names_given(word, arguments[word], known)
+            arguments[word] = usual[word] if found is None else found
+            moving |= {*(found or ())}
     given.refuse_unknown(keywords, known | moving, usual, what)
     values = given.bind_values(at, keywords, known, _by_name)
     takes_ranges = function in (bound, plot)

@@ -27,7 +27,7 @@ from gradcli.errors import (
     did_you_mean,
 )
 from gradcli.graph.nodes import Expr, Leaf, Values, forward, hold_program, reachable
-from gradcli.graph.sweep import has_nan, useful_nodes, vjps_at
+from gradcli.graph.sweep import has_nan, is_zero, useful_nodes, vjps_at
 from gradcli.language.calls import is_function
 from gradcli.language.reading import names_among
 from gradcli.language.run import Lowered, Program, ProgramText, statements
@@ -449,17 +449,11 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
 
 
 def fill_statement(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
-    """Fill in the record of a query or an assert."""
+    """Fill in the record of an assert, or of a query, which is shown to an observer."""
     if record.mode == "assert":
         from gradcli.query.claims import fill_assert
 
-        fill_assert(program, lowered, record, options)
-    else:
-        fill_query(program, lowered, record, options)
-
-
-def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
-    """Fill in a query's record, and show it to an observer."""
+        return fill_assert(program, lowered, record, options)
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt = _variables(scope, order, lowered, record, options)
@@ -538,7 +532,7 @@ def _variables(
             raise missing(name, scope.names, scope.mentioned)
     if not claimed:
         return wrt
-    further = replace(options, wrt=claimed, freeze=())
+    further = options.but(wrt=claimed, freeze=())
     return wrt | variables(scope, order, further, lowered.static_uses).nodes
 
 
@@ -648,11 +642,7 @@ def _remarks(
         return {}
     if record.mode == "grad":
         entries = (record.grad or {}).items()
-        zero = [
-            name
-            for name, found in entries
-            if not (found if type(found) is np.float64 else np.any(found))
-        ]
+        zero = [name for name, found in entries if is_zero(found)]
     else:
         entries = (record.jacobian or record.hessian or {}).items()
         zero = [*wrt]

@@ -10,7 +10,7 @@ derivative by a factor before it, so that it is held to the reference as other d
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple, TypeGuard
 
@@ -132,7 +132,7 @@ class Implicit:
             factor = _unused(text)
             scope.bind_value(factor, np.float64(1.0))
             for x, (slope, *_) in slopes.items():
-                asked = replace(options, wrt=(factor,))
+                asked = options.but(wrt=(factor,))
                 found = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
                 assert found is not None
                 if found.error is not None:
@@ -357,7 +357,7 @@ class _Formulas(NamedTuple):
         EvaluationError where it has no short formula.
         """
         query = query_of(f"{self.factor}*({value})", self.program)
-        plain = replace(self.asked, wrt=(self.factor,), order=1, related=None, observer=None)
+        plain = self.asked.but(wrt=(self.factor,), order=1, related=None, observer=None)
         found = derivative(self.program, query, query, plain.wrt, plain)
         if found.error is not None:
             raise found.error

@@ -235,7 +235,7 @@ def _restriction(live: Any, slope: Any) -> Any:
 
 def _has_no_zero(x: np.ndarray) -> bool:
     """Return whether no entry is zero, of which one is asked where it is repeated."""
-    return bool(np.all(x if any(x.strides) or not x.size else x.flat[0]))
+    return bool(x.all() if any(x.strides) or not x.size else x.flat[0])
 
 
 # -- The reference for arrays of millions of entries: whole arrays in long double, by sums and
@@ -284,7 +284,7 @@ def reference(
     """
     with np.errstate(all="ignore"):
         table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
-        start = np.broadcast_to(np.asarray(seed, held.dtype), root.shape), None, None
+        start = broadcast(np.asarray(seed, held.dtype), root.shape), None, None
         adjoints = adjoints_of(table, root, wrt, start, held)
     found = [adjoints.get(x, (np.zeros(x.shape), None, None)) for x in wrt]
     unit = np.finfo(np.float64 if held.narrow else held.dtype).eps
@@ -388,6 +388,6 @@ class LongDoubles(Domain[Any]):
                 asked["epsilon"] = float(np.finfo(str(self.dtype)).eps)
             return self.held.widen(rule.value(*operands, **asked))
         if op.elementwise:
-            return self.held.value_of_entries(op, operands, node.static)
+            return self.held.value_of_entries(op, operands, node.static, node.shape)
         value, self.held.made[node] = move_entries(op, operands, node.static)
         return value

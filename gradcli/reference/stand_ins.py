@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -112,9 +112,9 @@ class StandIns:
             met: Any = True  # what decides may take scalars only
             if op.elementwise:
                 with suppress(ValueError, TypeError):
-                    met = np.any(kink.where(*operands, **static))
+                    met = np.asarray(kink.where(*operands, **static)).any()
             elif kink.where is not never:
-                met = np.any(kink.where(found))
+                met = np.asarray(kink.where(found)).any()
             elif isinstance(op.extended, Reduced):
                 (x,), room = operands, _TIED * np.abs(found)
                 met = np.sum((x >= found - room) & (x <= found + room)) != found.size
@@ -155,23 +155,22 @@ class StandIns:
 
     # -- Entry by entry
 
-    def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
-        """Evaluate an elementwise operation, or raise Unsupported."""
+    def value_of_entries(
+        self, op: Op, operands: Sequence[Any], static: Static, shape: tuple[int, ...]
+    ) -> Any:
+        """Evaluate an elementwise operation of this shape, or raise Unsupported."""
         if op in self.loops:
             return np.asarray(op.forward(*operands, **static))
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
-        shape = _shape_of(operands)
         size = math.prod(shape)
-        count = min(size, _SOME_OF_A_LOOP)
-        # Evenly spaced, from the first entry to the last; 0//0 is 0.
-        places = np.arange(count) * (size - 1) // (count - 1)
+        places = _evenly_spaced(size, min(size, _SOME_OF_A_LOOP))
         some = entries(operands, shape, places)
         wide = _cast(some, LONG_DOUBLE)
         if _in_long_double(op.forward, wide, static) is not None:
             found = np.asarray(op.forward(*operands, **static))
             # A loop of doubles is held to the reference in long double, if NumPy has its functions.
             is_finer = WIDER and not self.follows_errors
-            known = _in_long_double(partial(op.reference, np), wide, static) if is_finer else None
+            known = _reference_values(op, wide, static) if is_finer else None
 
             def is_near(true: Any) -> bool:
                 share = _NEAR * float(np.finfo(self.dtype).eps)
@@ -365,6 +364,12 @@ class StandIns:
         )
 
 
+@lru_cache(64)
+def _evenly_spaced(size: int, count: int) -> Any:
+    """Return so many places among entries, from the first to the last; 0//0 is 0."""
+    return np.arange(count) * (size - 1) // (count - 1)
+
+
 def _in_long_double(function: Callable[..., Any], operands: Sequence[Any], static: Static) -> Any:
     """Return a function of long doubles, or None where NumPy has no loop for it.
 
@@ -375,6 +380,28 @@ def _in_long_double(function: Callable[..., Any], operands: Sequence[Any], stati
     except (*_FAILURES, AttributeError):
         return None
     return found if found.dtype in (LONG_DOUBLE, np.int64, bool) else None
+
+
+class _LongDoubles:
+    """NumPy's functions, for references of single numbers too."""
+
+    zero = LONG_DOUBLE(0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def _reference_values(op: Op, columns: Sequence[Any], static: Static) -> Any:
+    """Return what the reference has for long doubles; None where NumPy lacks its functions."""
+    reference = partial(op.reference, _LongDoubles())
+    found = _in_long_double(reference, columns, static)
+    if found is not None:
+        return found
+
+    def one_by_one(*columns: Any, **static: Any) -> Any:
+        return [reference(*row, **static) for row in zip(*columns, strict=True)]
+
+    return _in_long_double(one_by_one, columns, static)
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:

@@ -56,7 +56,7 @@ def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     further = {
         "repeat": outcome.repeat,
         "drawn": outcome.drawn,
-        "reached": None if outcome.was_reached else False,
+        "reached": False if outcome.record.unreached else None,
     }
     known = {key: value for key, value in further.items() if value is not None}
     return {**outcome.record.to_dict(), "outcome": decided | known}

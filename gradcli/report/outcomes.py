@@ -105,11 +105,6 @@ class Outcome:
         return self.status in BAD
 
     @property
-    def was_reached(self) -> bool:
-        """True if the case was decided, not left because the run's time was spent."""
-        return not self.record.unreached
-
-    @property
     def is_internal(self) -> bool:
         """Return whether it is a bug of gradcli's, which nobody can have expected."""
         return isinstance(self.record.error, InternalError)
@@ -125,10 +120,6 @@ class Outcome:
     @property
     def verdict(self) -> Verdict | None:
         return None if self.record.check is None else self.record.check.worst
-
-    @property
-    def is_false_assert(self) -> bool:
-        return self.record.asserted is not None and self.record.asserted.holds is False
 
     @property
     def why(self) -> str:
@@ -148,7 +139,7 @@ class Outcome:
             return self.why
         word = (
             "assert is false"
-            if self.is_false_assert
+            if self.record.is_refuted
             else self.verdict
             if self.verdict is not None
             else ""
@@ -165,7 +156,7 @@ class Outcome:
             return f"error-{self.record.error.code}"
         if self.status == XPASSED:
             return "xpass"
-        if self.is_false_assert:
+        if self.record.is_refuted:
             return "assert"
         return self.verdict if self.verdict is not None else "none"
 
@@ -185,7 +176,7 @@ class Summary:
 
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
-        self.unreached += not outcome.was_reached
+        self.unreached += outcome.record.unreached
         self.digitless += outcome.status == PASSED and _without_digits(outcome.record)
         if outcome.verdict is not None:
             self.verdicts[outcome.verdict] += 1
@@ -295,13 +286,15 @@ def gravity(outcome: Outcome) -> int:
     Failures come first, by their verdict; then cases that could not be evaluated, those that pass
     against expectation, those that were not reached, and the rest.
     """
-    if not outcome.was_reached:
+    if outcome.record.unreached:
         return 1
     if outcome.status == FAILED:
         return (
             4
             + (
-                Verdict.MISMATCH if outcome.is_false_assert else outcome.verdict or Verdict.SKIPPED
+                Verdict.MISMATCH
+                if outcome.record.is_refuted
+                else outcome.verdict or Verdict.SKIPPED
             ).gravity
         )
     return {ERROR: 3, XPASSED: 2}.get(outcome.status, 0)

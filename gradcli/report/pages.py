@@ -46,7 +46,7 @@ class TextReport(Report):
         self.unreached: list[str] = []  # the first ones, a line each
 
     def add(self, outcome: Outcome) -> None:
-        if not outcome.was_reached:
+        if outcome.record.unreached:
             if len(self.unreached) < _MOST_UNREACHED:
                 self.unreached.append(
                     "  ".join(

@@ -623,11 +623,12 @@ class Record(Answer):
         The cause is a mismatch, or a false assert.
         """
         mismatch = self.check is not None and self.check.verdict == "mismatch"
-        return (
-            mismatch
-            or bool(self.refuted)
-            or (self.asserted is not None and self.asserted.holds is False)
-        )
+        return mismatch or bool(self.refuted) or self.is_refuted
+
+    @property
+    def is_refuted(self) -> bool:
+        """True if the record is of a false assert."""
+        return self.asserted is not None and self.asserted.holds is False
 
     def _layout(self) -> str:
         return _LAYOUTS[self.mode]

@@ -5,10 +5,10 @@ Each class has what was asked for, and nothing in it is None without need.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradcli.check.verdicts import Check, Verdict
+from gradcli.data import default_values
 from gradcli.report.records import Record
 from gradcli.texts import by_name
 
@@ -90,10 +90,12 @@ KINDS: dict[str, type[Result[Any]]] = {
 
 def result_of(record: Record, checked: bool) -> Result[Any]:
     """Return the record as the class of its mode."""
-    given = {each.name: getattr(record, each.name) for each in fields(record)}
+    kind: Any = type(record)
+    given = {name: getattr(record, name) for name in default_values(kind)}
     for name in ("derivative", "latex", "precise"):
         given[name] = given[name] or {}
-    found = KINDS[record.mode](**{name: by_name(value) for name, value in given.items()})
+    given |= {name: by_name(value) for name, value in given.items() if type(value) in (dict, tuple)}
+    found = KINDS[record.mode](**given)
     if found.check is not None:
         found.check.variables = by_name(found.check.variables)
     if isinstance(found, AssertRecord):

@@ -64,13 +64,17 @@ def forgetful() -> Iterator[None]:
     """What sympy was told of operations before is not used for wrong ones, nor the other
     way round.
     """
+    from gradcli.language import statements
     from gradcli.reference.symbolic import translate
 
-    translate._smooth_function.cache_clear()
+    kept = statements._statements_of_line, translate._smooth_function
+    for function in kept:
+        function.cache_clear()
     try:
         yield
     finally:
-        translate._smooth_function.cache_clear()
+        for function in kept:
+            function.cache_clear()
 
 
 def tried(mistake: Mistake, wide: bool = True) -> Finding:

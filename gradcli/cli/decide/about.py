@@ -6,7 +6,6 @@ import json
 import os
 import platform
 from collections.abc import Collection, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from gradcli.errors import OutputError, UnknownNameError, UsageError, did_you_me
 from gradcli.options import Request
 from gradcli.query import catalogue
 from gradcli.report.rules import RULES
-from gradcli.storage import NATIVE, STORES, folder
+from gradcli.storage import NATIVE, STORES, folder, version_of
 from gradcli.texts import in_columns, printable, words
 
 
@@ -144,10 +143,10 @@ def _kink(kink: dict[str, str]) -> str:
 
 def _text(entry: catalogue.Entry) -> str:
     rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
-    rows += [("domain", entry.domain)] if entry.domain else []
+    rows.append(("domain", entry.domain))
     rows += [("kink", _kink(kink)) for kink in entry.kinks]
-    rows += [("aliases", ", ".join(entry.aliases))] if entry.aliases else []
-    rows += [("NumPy", ", ".join(entry.numpy)), ("PyTorch", ", ".join(entry.torch))]
+    listed = {"aliases": entry.aliases, "NumPy": entry.numpy, "PyTorch": entry.torch}
+    rows += [(name, ", ".join(names)) for name, names in listed.items()]
     if entry.example is not None:
         at = " ".join(
             f"{name}={json.dumps(value).replace(' ', '')}"
@@ -159,8 +158,8 @@ def _text(entry: catalogue.Entry) -> str:
     return "\n".join(
         [
             entry.signature,
-            *([f"  {entry.doc}"] if entry.doc else []),
-            *(line for line, row in zip(in_columns(rows, "  "), rows, strict=True) if row[1]),
+            f"  {entry.doc}",
+            *in_columns([row for row in rows if row[1]], "  "),
         ]
     )
 
@@ -189,7 +188,7 @@ def surroundings() -> dict[str, Any]:
     """Names and what is known of them, as JSON has it."""
     double = np.finfo(np.longdouble)
     return {
-        **{package: _version(package) for package in _PACKAGES},
+        **{package: version_of(package) for package in _PACKAGES},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
         "features": _features(),
@@ -200,13 +199,6 @@ def surroundings() -> dict[str, Any]:
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "not set"),
         "cache": str(folder() or "none"),
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _compiler() -> str:

@@ -21,6 +21,7 @@ from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.settings import Configuration, Settings, checking_options, verdicts
 from gradcli.inert import shell_command
+from gradcli.language.python_hints import DRAWS
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.syntax import Asked, Statement
@@ -258,7 +259,7 @@ def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[P
     except GradcliError:
         lines = []  # whoever reads the file as a whole reports the error, once
     # Random numbers are drawn in the order of the program.
-    if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):
+    if len(lines) < _WORTH_SHARING or DRAWS.search("".join(lines)):
         yield Part(path)
         return
     size = -(-len(lines) // shares)
@@ -339,7 +340,7 @@ class Cases(Work):
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(
                 self.inputs.expression,
-                replace(options, claims=self.claims),
+                options.but(claims=self.claims),
                 self.programs.values,
                 self.programs.limits,
                 free=True,
@@ -381,7 +382,7 @@ class Cases(Work):
             yield outcome_of(record, name_of(record), options.fail_on, seconds)
 
     def remarks(self) -> list[str]:
-        options = replace(self.file_options.of(None), claims=self.claims)
+        options = self.file_options.of(None).but(claims=self.claims)
         return self.names.remarks(
             self.programs.values, options, several=bool(self.inputs.files), free=True
         )
@@ -417,7 +418,8 @@ class Cases(Work):
         self, program: Program, piece: Part, path: str, options: Options
     ) -> Iterator[Record]:
         """Yield the records of a program, or of the statements in some of its lines."""
-        limits, ours, drawing = self.programs.limits, piece.lines, False
+        limits, ours = self.programs.limits, piece.lines
+        drawing: object = None
         try:
             lines = self.inputs.lines(path, limits)
             for source in program.sources(
@@ -427,7 +429,7 @@ class Cases(Work):
                     break
                 # From the first draw on, queries before the wanted lines run, too: random numbers
                 # are drawn in the order of the program.
-                drawing = drawing or "rand" in source.text
+                drawing = drawing or DRAWS.search(source.text)
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
                     wanted = line in ours
@@ -466,7 +468,7 @@ class Cases(Work):
         text = self.inputs.expression or ""
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
-        options = replace(options, claims=self.claims)
+        options = options.but(claims=self.claims)
         given = given_of([*self.request.grad, *self.request.grad_formula])
         for record in records_with_claims(program, parsed, text, options, decide=self._check):
             record.given = given
@@ -497,12 +499,12 @@ def check_options(request: CheckRequest) -> Options:
     """
     options = options_of(request, "check")
     if not any(request.given_options("function gradient by")):
-        if request.order != 1:
-            raise UsageError("--order is about --function", help="leave it out")
+        for option, _ in request.given_options("order forward"):
+            raise UsageError(f"{option} is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    return replace(
-        CHECKING, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache,
+    return CHECKING.but(
+        wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache,
         over=box_of(request.over, limits_of(request)),
     )  # fmt: skip
 

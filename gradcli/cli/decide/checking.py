@@ -16,7 +16,7 @@ from gradcli.cli import process
 from gradcli.cli.commands import CheckRequest
 from gradcli.cli.decide.cases import Cases, Repeating, Work
 from gradcli.cli.decide.running import Inputs, say_remarks
-from gradcli.cli.decide.subjects import expression_apart
+from gradcli.cli.decide.subjects import OF_FUNCTIONS, expression_apart
 from gradcli.cli.process import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of, say
 from gradcli.cli.write.reports import Progress, Reports
 from gradcli.errors import GradcliError, UsageError
@@ -118,9 +118,7 @@ def _shows_progress(request: CheckRequest, kinds: list[str]) -> bool:
 
 def work_of(request: CheckRequest) -> Work:
     """Return what there is to decide. Raises GradcliError for what is wrong with the request."""
-    if any(
-        request.given_options("function gradient jvp_of adjoint implicit fixed_point parameters by")
-    ):
+    if any(request.given_options(OF_FUNCTIONS)):
         from gradcli.cli.decide.functions import OneFunction
 
         return OneFunction(request)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -83,8 +83,8 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         request = request.but(output_format="latex")
     options = options_of(request, "diff")
     inputs, names = diff_inputs(request)
-    asked = replace(
-        options, wrt=names, order=request.order, latex=request.latex or request.output_format == "latex",
+    asked = options.but(
+        wrt=names, order=request.order, latex=request.latex or request.output_format == "latex",
         points=request.points, observer=derive if request.steps else None,
         related=related_of(request.implicit, request.of),
     )  # fmt: skip
@@ -106,7 +106,7 @@ class Differentiation(Run):
         self.asked, self.only_last = asked, only_last
         self.done: list[DerivativeRecord] = []
         super().__init__(
-            "diff", inputs, programs, self._derive, replace(asked, wrt=None, freeze=()),
+            "diff", inputs, programs, self._derive, asked.but(wrt=None, freeze=()),
             kind=DerivativeRecord, example=DIFF_EXAMPLE,
         )  # fmt: skip
 
@@ -148,7 +148,7 @@ def explain(request: ExplainRequest) -> int:
     request = request.but(output_format=given or ("latex" if request.latex else "text"))
     options, inputs = options_of(request, "explain"), eval_inputs(request)
     latex = request.latex or request.output_format in ("latex", "html")
-    options = replace(options, why=request.why, steps=request.steps, latex=latex)
+    options = options.but(why=request.why, steps=request.steps, latex=latex)
     run = Explanations(inputs, programs_of(request, inputs), options)
     return run.write(writer_for(request), request.fail_fast)
 
@@ -170,7 +170,7 @@ class Explanations(Evaluation):
         if free:
             inputs = Kept(*(getattr(inputs, each.name) for each in fields(inputs)))
         programs.keeps_text = True
-        options = replace(options, observer=explain_record)
+        options = options.but(observer=explain_record)
         super().__init__("explain", inputs, programs, options, free=free)
 
     def answers(self) -> Iterator[ShownExplanation]:
@@ -187,7 +187,7 @@ class Explanations(Evaluation):
 
     def _derive_steps(self) -> Iterator[ShownExplanation]:
         """Yield derivations for all values of the names, like the formulas of `gradcli diff`."""
-        asked = replace(self.options, observer=derive)
+        asked = self.options.but(observer=derive)
         only_last = bool(self.inputs.files)  # the files only define what the expression uses
         run = Differentiation(self.inputs, self.programs, asked, only_last=only_last)
         for explanation in map(explanation_of, run.answers()):

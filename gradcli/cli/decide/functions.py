@@ -38,6 +38,7 @@ from gradcli.functions.asking import (
 )
 from gradcli.functions.calls import call_guarded
 from gradcli.inert import shell_command
+from gradcli.language.python_hints import DRAWS
 from gradcli.limits import Limits
 from gradcli.options import Options, assignments
 from gradcli.query.cases import left_undecided, outcome_of
@@ -247,7 +248,7 @@ class FunctionCase(AskedFunction):
 
     def _seed_of_draws(self) -> str | None:
         """Return how what was drawn is drawn again."""
-        if not any("rand" in text for text in self.request.at):
+        if not any(map(DRAWS.search, self.request.at)):
             return None
         count = (
             ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from gradcli.cli.commands import BoundRequest, PlotRequest
@@ -91,8 +90,7 @@ def bound(request: BoundRequest) -> int:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
     inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
     programs = programs_of(request, inputs)
-    options = replace(
-        options,
+    options = options.but(
         over=within(found.ranges, programs),
         width=request.width,
         lipschitz=request.lipschitz,
@@ -111,7 +109,7 @@ def plot(request: PlotRequest) -> int:
 
         insist()
     inputs, programs, ranges = plot_inputs(request)
-    options = replace(options, over=within(ranges, programs), points=request.points)
+    options = options.but(over=within(ranges, programs), points=request.points)
     run = Run("plot", inputs, programs, plots, options, kind=PlotRecord, example=EXAMPLE)
     return run.write(Plots(request))
 

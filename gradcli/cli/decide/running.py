@@ -29,6 +29,7 @@ from gradcli.cli.process import (
     raise_interrupt,
     say,
 )
+from gradcli.data import encode
 from gradcli.errors import GradcliError, UsageError, as_gradcli_error
 from gradcli.files.npy import folder_of, read_within
 from gradcli.language.run import Program
@@ -148,8 +149,11 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
         is_file = argument == "-" or (of_files and os.path.exists(argument))
         text = argument if is_file else normalize(argument)
         binding = None if is_file else BINDING.match(text)
-        if is_file or (of_files and binding is None and text.endswith((".grad", *_OF_RECORDS))):
+        is_named_so = binding is None and text.endswith((".grad", *_OF_RECORDS))
+        if is_file or (of_files and is_named_so):
             found.files.append(argument)
+        elif is_named_so and os.path.exists(argument):
+            raise UsageError(f"'{argument}' is a file", help=f"name it by -f: -f {argument}")
         elif binding is None:
             found.others.append((text, bool(found.files)))
         else:
@@ -243,6 +247,8 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
             help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: "
             f"'{name} = {text}'",
         )
+    if error.code == "missing-value":
+        error.help = f"write a number; names may stand in a program: '{name} = {text}; ...'"
     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
     return error
 
@@ -298,9 +304,9 @@ def options_of(request: Request, command: str = "") -> Options:
         refuse_together(f"all {command}", request.as_typed)
     check = request.check and not isinstance(request, ExportRequest)
     return Options(
-        names_of(request.wrt),
-        names_of(",".join(request.freeze)) or (),
-        request.seed,
+        wrt=names_of(request.wrt),
+        freeze=names_of(",".join(request.freeze)) or (),
+        seed=request.seed,
         check=check,
         formula=False,
         timeout=request.timeout,
@@ -420,13 +426,8 @@ class Run:
             for result in self.answers():
                 raise_interrupt()
                 writer.write(result)
-                codes.add(
-                    code_of(result.error)
-                    if result.error is not None
-                    else FOUND
-                    if result.failed
-                    else FINE
-                )
+                failed = FOUND if result.failed else FINE
+                codes.add(failed if result.error is None else code_of(result.error))
                 if fail_fast and max(codes):
                     break
             else:
@@ -480,7 +481,7 @@ class Writer:
     that need attention.
 
     Characters that the encoding of standard output lacks are escaped. A result that cannot be
-    written is written as an error.
+    written is written as an error, with its id and text.
 
     form       such as "text", "json" or "svg"
     one_alone  whether a single result is no array in JSON
@@ -517,7 +518,7 @@ class Writer:
         if form == "text" and out is None and is_styled(color):
             from gradcli.cli.write.terminal import Terminal
 
-            self._put, self.complains = Terminal(digits, forced=color == "always").write, False
+            self._put, self.complains = Terminal(digits, color).write, False
 
     def write(self, result: Any) -> None:
         if self.save is not None:
@@ -526,7 +527,12 @@ class Writer:
             except Exception as error:
                 result.fail(as_gradcli_error(error))
         if not self.quiet or result.error is not None or result.failed:
-            write_result(self._show, result)
+            try:
+                self._show(result)
+            except OSError:  # the output takes nothing more
+                raise
+            except Exception as error:
+                self._show(as_error(result, error))
 
     def _show(self, result: Any) -> None:
         self._put(result)
@@ -546,7 +552,7 @@ class Writer:
         if self.form == "jsonl":
             self.put(result.to_json() + "\n")
         elif self.form == "json":
-            self.found.append(_encode(result.to_dict(), 2))
+            self.found.append(encode(result.to_dict(), 2))
         elif self.form == "csv":
             from gradcli.report.table import HEADER, csv_rows
 
@@ -603,12 +609,6 @@ class Writer:
         return text if self.out is None else f"```mermaid\n{text}```\n"
 
 
-def _encode(data: Any, indent: int | None = None) -> str:
-    from gradcli.data import encode
-
-    return encode(data, indent)
-
-
 def _alone(record: Record, field: str) -> str:
     """Return the value alone, or the only gradient, as a line of JSON.
 
@@ -627,7 +627,7 @@ def _alone(record: Record, field: str) -> str:
                 help="write --wrt NAME" if found else None,
             )
         (found,) = found.values()
-    return _encode(found).strip('"') + "\n"
+    return encode(found).strip('"') + "\n"
 
 
 def writer_for(request: Request, **how: Any) -> Writer:
@@ -640,19 +640,6 @@ def writer_for(request: Request, **how: Any) -> Writer:
         quiet=request.quiet,
         **how,
     )
-
-
-def write_result(write: Callable[[Any], None], result: Any) -> None:
-    """Write a result.
-
-    If that fails it becomes its own error, as which it is written: with its id and text.
-    """
-    try:
-        write(result)
-    except OSError:  # the output takes nothing more
-        raise
-    except Exception as error:
-        write(as_error(result, error))
 
 
 # -- ``gradcli eval``
@@ -669,7 +656,7 @@ def evaluate(request: EvalRequest) -> int:
 
         targets = targets_of(request.save)
         arrays = SavedArrays(targets)
-        options, save = replace(options, place=arrays.place), arrays.save
+        options, save = options.but(place=arrays.place), arrays.save
     writer = writer_for(request, one_alone=False, save=save)
     if request.on is not None:
         return ChunkedEvaluation(request, inputs, targets).write(writer)
@@ -740,8 +727,8 @@ def eval_options(request: EvalRequest) -> Options:
     modes = ("jacobian", "hessian", "jvp", "hvp")
     mode = next((mode for mode in modes if getattr(request, mode)), "grad")
     kind = request.output_format
-    return replace(
-        options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
+    return options.but(
+        mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
         precision=request.precision, at=kind == "csv", backend=request.backend, threads=request.threads,
     )  # fmt: skip
@@ -764,4 +751,4 @@ def covariances_of(request: EvalRequest, programs: Programs, options: Options) -
         )
         for listed, text in assignments("--cov", request.cov).items()
     ]
-    return replace(options, covariances=found)
+    return options.but(covariances=found)

@@ -115,10 +115,18 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     return Inputs(request.expression, bindings, paths, input_format_of(request, files), found)
 
 
+# Options of which each asks for a check of a Python function.
+OF_FUNCTIONS = "function gradient jvp_of adjoint implicit fixed_point parameters by"
+
+
 def function_inputs(request: CheckRequest) -> Inputs:
     """Return what there is to read beside a Python function: nothing. Raises UsageError."""
     if request.arguments or request.expression or request.files:
-        raise UsageError("--function is checked alone, without files or expressions")
+        option, _ = next(request.given_options(OF_FUNCTIONS))
+        raise UsageError(
+            f"{option} is about a Python function, which is checked alone, without files or "
+            "expressions"
+        )
     return Inputs(None, {}, [])
 
 

@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 
 from gradcli.cli import process
 from gradcli.cli.commands import ReplRequest
-from gradcli.cli.process import FINE, put, put_rows, put_text, somebody_types
+from gradcli.cli.process import FINE, put_rows, put_text, somebody_types
 from gradcli.cli.repl.session import Session, is_complete
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
 from gradcli.limits import DEFAULT
 from gradcli.report.explanation import short
+from gradcli.storage import version_of, write_whole
 from gradcli.texts import in_columns, open_brackets, suggestion
 
 
@@ -35,11 +36,9 @@ def converse(request: ReplRequest) -> int:
     session = Session(run_command, request)
     first = [] if request.file is None else [f":load {request.file}"]
     if somebody_types():
-        from importlib.metadata import version
-
         from gradcli.cli.repl.prompt import history_file, talk
 
-        put(f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n")
+        put_rows(f"gradcli {version_of('gradcli')}   :help lists commands, Ctrl-D leaves")
         with process.staying():
             for text in first:
                 session.feed(text)
@@ -167,7 +166,6 @@ def _why(session: Session, text: str) -> int:
 
 
 def _save(session: Session, text: str) -> None:
-    from gradcli.storage import write_whole
 
     program = session.text()
     if not program or not text:

@@ -140,8 +140,8 @@ def talk(session: Session, history: Path | None, commands: Iterable[str], **stre
         try:
             text = reader.prompt(f"{session.line + 1}> ")
             word = text.strip()
-            if word in ("quit", "exit") and word not in session.known_names():
-                text = ":quit"
+            if word in ("help", "quit", "exit") and word not in session.known_names():
+                text = ":help" if word == "help" else ":quit"
             if word:
                 session.feed(text)
         except KeyboardInterrupt:

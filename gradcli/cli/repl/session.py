@@ -18,7 +18,7 @@ from gradcli.cli.commands import ReplRequest
 from gradcli.cli.decide.running import Writer
 from gradcli.cli.process import FINE, FOUND, INTERRUPTED, code_of, put_text, raise_interrupt, say
 from gradcli.errors import GradcliError, as_gradcli_error
-from gradcli.language.python_hints import Output, is_head
+from gradcli.language.python_hints import DRAWS, Output, is_head
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
 from gradcli.language.syntax import Assertion, Query
@@ -28,7 +28,6 @@ from gradcli.query.programs import Programs, only_follows, run_statement
 from gradcli.texts import Source, open_brackets, text_lines
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")
 _OF_SESSION = "  # the last result"  # marks lines that only a session writes
 
 
@@ -109,7 +108,7 @@ class Session:
             programs = Programs(self.limits, self.request.dtype, dialect=self.request.dialect)
             self.made = program = programs.fresh(0, programs.loader(Path()))
             # Random numbers are drawn in the order of the program, so queries that draw run, too.
-            lines = self.text(lambda entry: entry.binds or _DRAWS.search(entry.text))
+            lines = self.text(lambda entry: entry.binds or DRAWS.search(entry.text))
             for statement in program.statements(text_lines(lines), stream=True):
                 if not isinstance(statement, GradcliError):
                     program.execute(statement)
@@ -159,7 +158,7 @@ class Session:
     def _keep(self, query: str, value: Any) -> None:
         """Let "_" stand for a query; for its value, where that was drawn at random."""
         drawn = f"const _ = {np.asarray(value).tolist()}"
-        text = (drawn if _DRAWS.search(query) else f"_ = {query}") + _OF_SESSION
+        text = (drawn if DRAWS.search(query) else f"_ = {query}") + _OF_SESSION
         for statement in parse_statements(Source(text), self.limits.length):
             if isinstance(statement, GradcliError):
                 raise statement

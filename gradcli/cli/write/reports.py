@@ -130,9 +130,7 @@ def _standard_report(kind: str, request: CheckRequest) -> Report:
     if kind == "text" and is_styled(request.color):
         from gradcli.cli.write.terminal_report import TerminalReport
 
-        return TerminalReport(
-            sys.stdout, request.verbose, request.quiet, forced=request.color == "always"
-        )
+        return TerminalReport(sys.stdout, request.verbose, request.quiet, request.color)
     return make(kind, sys.stdout, verbose=request.verbose, quiet=request.quiet)
 
 

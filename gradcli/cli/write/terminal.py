@@ -39,9 +39,9 @@ _ROLES = {
 class Terminal:
     """Results for a person: tables, colours, and errors on standard error."""
 
-    def __init__(self, digits: int | None, forced: bool) -> None:
+    def __init__(self, digits: int | None, color: str) -> None:
         self.digits = digits
-        self.console, self.errors = console(sys.stdout, forced), console(sys.stderr, forced)
+        self.console, self.errors = console(sys.stdout, color), console(sys.stderr, color)
         self.unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         self.first = True
 
@@ -154,10 +154,12 @@ class Terminal:
         return grid
 
 
-def console(stream: TextIO, forced: bool) -> Console:
+def console(stream: TextIO, color: str = "auto") -> Console:
     """Return rich's view of a stream, which takes everything as plain text."""
-    how: dict[str, Any] = {"color_system": None} if os.environ.get("NO_COLOR") else {}
-    if forced:  # colours whatever the environment says
+    how: dict[str, Any] = {}
+    if color == "never" or os.environ.get("NO_COLOR"):
+        how = {"color_system": None}
+    if color == "always":  # colours whatever the environment says
         how = {"force_terminal": True, "no_color": False, "color_system": "standard"}
     return Console(file=stream, markup=False, emoji=False, highlight=False, **how)
 

@@ -14,9 +14,9 @@ _WRONG = "bold red"
 class TerminalReport(TextReport):
     """`TextReport` with styles; expressions and carets keep their lines."""
 
-    def __init__(self, stream: TextIO, verbose: bool, quiet: bool, forced: bool) -> None:
+    def __init__(self, stream: TextIO, verbose: bool, quiet: bool, color: str) -> None:
         super().__init__(stream, verbose, quiet)
-        self.console = console(stream, forced)
+        self.console = console(stream, color)
 
     def put_case(self, status: str, parts: list[str]) -> None:
         style = _WRONG if status in BAD else "green" if status == PASSED else "yellow"

@@ -284,6 +284,14 @@ def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     return x
 
 
+@function()
+def torch_roll(x: Any, *, shift: Any, axis: Any = ()) -> Any:
+    """torch.roll: as many shifts as axes."""
+    if np.size(shift) != (np.size(axis) or 1):
+        raise ShapeError(f"roll: shifts {shift} and axes {axis} must be equally many")
+    return roll(x, shift=shift, axis=axis)
+
+
 @function(numpy="x|m, k, axes|dims", memory="own")
 def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     """The array turned k times by 90 degrees, from the first of two axes towards the second.
@@ -419,6 +427,7 @@ declare(f"""
         tril triu(x|m, k|diagonal)
         linalg.diagonal = diagonal({_DIAGONAL}; axis1=-2, axis2=-1)
     torch:
+        roll = torch_roll(x, shift|shifts, axis|dims)
         squeeze = torch_squeeze(x, axis+)
         reshape(x, shape|size+!)
         ravel = reshape(x; shape=-1)

@@ -118,7 +118,7 @@ _BY_KIND = {
     "axes": "axes output_size",
     "number": _QUANTITIES,
     "numbers": "scale_factor",
-    "constant": "v",
+    "constant": "a b c v",
     "flag": "align_corners unbiased",
     "text": "driver rounding_mode",
     "order": "ord",
@@ -177,8 +177,7 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
         return _check_listed(key, value, literal_eval(f"({listed[8:-1]},)"))
     if isinstance(value, np.ndarray):
         value = StaticArray(value) if key == "mask" else _flat(key, value)
-    default = record.static.get(key)
-    kind = _KINDS.get(key) or _OF_DEFAULTS.get(type(default), "any")
+    default, kind = record.static.get(key), kind_of(record, key)
     if kind == "whole" and isinstance(default, float):
         kind = "number"
     if isinstance(value, str) and kind not in _OF_TEXTS:
@@ -188,6 +187,11 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
     ):  # arrays can be joined without an axis
         return None
     return _check(kind, key, (value,) if key == "shape" and not isinstance(value, tuple) else value)
+
+
+def kind_of(record: Op | Composite, key: str) -> str:
+    """Return the kind of value that a static parameter takes."""
+    return _KINDS.get(key) or _OF_DEFAULTS.get(type(record.static.get(key)), "any")
 
 
 def _check_listed(key: str, value: Any, known: tuple[Any, ...]) -> Any:

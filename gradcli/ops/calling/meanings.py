@@ -73,23 +73,23 @@ declare(f"""
         item len(x)
         cho_factor(x|a, lower, -overwrite_a, -check_finite)
         cho_solve(c_and_lower, y|b, -overwrite_b, -check_finite)
-        contiguous double float(x, -memory_format)
         ndarray.nonzero(x)
-        ndarray.tolist = contiguous(x)
+        ndarray.tolist = Tensor.contiguous(x)
     torch:
         Tensor.nonzero(x, as_tuple)
         Tensor.argwhere = Tensor.nonzero(x)
-        Tensor.tolist = contiguous(x)
-        Tensor.numpy = contiguous(x, -force)
-        Tensor.cpu Tensor.cuda = contiguous(x, -device, -non_blocking, -memory_format)
-        Tensor.clone = contiguous(x, -memory_format)
+        Tensor.tolist = Tensor.contiguous(x)
+        Tensor.numpy = Tensor.contiguous(x, -force)
+        Tensor.cpu Tensor.cuda = Tensor.contiguous(x, -device, -non_blocking, -memory_format)
+        Tensor.clone Tensor.contiguous = Tensor.contiguous(x, -memory_format)
         rand = torch_rand({_SHAPED})
         randn = torch_randn({_SHAPED})
         rand_like randn_like(x, {_LIKE})
         randint(low, high, shape|size, -dtype, {_PLACED})
         randperm(n, -dtype, {_PLACED})
-        Tensor.requires_grad_ = contiguous(x, -traced|requires_grad)
-        sum mean prod(x, axis~, keepdims, -dtype, -out)
+        Tensor.requires_grad_ = Tensor.contiguous(x, -traced|requires_grad)
+        sum mean(x, axis~, keepdims, -dtype, -out)
+        prod(x, axis, keepdims, -dtype, -out)
         argmax argmin(x, axis, keepdims, -out)
         logsumexp(x, axis!, keepdims, -out)
         amax = max(x, axis~, keepdims, -out)
@@ -337,6 +337,7 @@ _ALIKE_TABLE = """
     old_qr = qr -some
     reshape = numpy_reshape
     torch_squeeze = squeeze
+    torch_roll = roll
     torch_where = where
 """
 _ALIKE = dict(line.split(" = ") for line in rows(_ALIKE_TABLE))

@@ -315,7 +315,7 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     kind="piecewise",
     kinks=Kink(
         lambda x, low, high: x in (low, high) or low == high is not None, "x = low, x = high or low = high",
-        "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
+        "1 for x (PyTorch's clamp until 2.13)", Choice("1/2 for x", _clip_in_jax)
     ),
     saves="x low high",
     dtype="number",

@@ -678,6 +678,7 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
 
 declare("""
     torch:
+        torch.adaptive_max_pool1d = adaptive_max_pool1d(input, output_size; return_indices=True)
         interpolate(input, size, scale_factor, mode, align_corners, -recompute_scale_factor)
         upsample = interpolate(input, size, scale_factor, mode, align_corners)
         upsample_nearest = interpolate(input, size, scale_factor)

@@ -59,7 +59,7 @@ from gradcli.ops.registry import (
 )
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.integrals import rel_entr
-from gradcli.ops.structure import detach, to_int, with_values
+from gradcli.ops.structure import detach, not_negative, to_int, with_values
 
 
 def held_at(x: Any, low: float) -> Any:
@@ -321,7 +321,8 @@ def gaussian_nll_loss(
     """
     if var.shape and var.shape == input.shape[:-1]:
         var = reshape(var, shape=(*var.shape, 1))
-    held = held_at(var, eps)
+    # tangents are those of var itself, and may be negative
+    held = with_values(var, maximum(not_negative(var), eps))
     losses = 0.5 * (log(held) + square(input - target) / held)
     return losses + 0.5 * math.log(2 * math.pi) if full else losses
 
@@ -663,7 +664,7 @@ _FREE = (noted_kink("exactly at the margin", "the slope of what is within it"),)
 
 
 def _above(x: Any, low: float = 0.0) -> Any:
-    """Limit x from below; at the limit the slope is still 1, as in PyTorch's clamp_min."""
+    """Limit x from below; at the limit the slope is still 1, as in PyTorch's until 2.13."""
     return clip(x, low, None)
 
 

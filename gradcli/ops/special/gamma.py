@@ -41,6 +41,8 @@ def _polygamma(x: Any, n: int) -> Any:
 
     if not n:
         return special.digamma(x)
+    if n > 2_000:  # derivatives need higher orders than users may ask for
+        raise ArgumentError("polygamma: the order must be at most 1000")
     far = (np.asarray(x) < _FAR) & np.isfinite(x)
     found = special.polygamma(n, np.where(far, 1 - x, x))
     return (

@@ -63,7 +63,7 @@ def in_common(
 ) -> list[Any]:
     """Return the values of nodes that all chunks have in common, from those of others.
 
-    The nodes are given by number (`Staged.numbered`).
+    The nodes are given by number (`Staged.nodes_numbered`).
     """
     staged = program.stages.staged
     with np.errstate(all="ignore"):

@@ -29,7 +29,6 @@ class dtype:
     __slots__ = ("is_floating_point", "name", "numpy", "tensor_type")
     numpy: np.dtype[Any]
     is_complex = False
-    is_signed = True
 
     def __init__(self, name: str, numpy: Any, tensor_type: str) -> None:
         self.name = name
@@ -69,15 +68,15 @@ class dtype:
         return _dtype_named, (self.name,)  # each dtype exists only once
 
 
-float16 = half = dtype("float16", np.float16, "HalfTensor")
+float16 = dtype("float16", np.float16, "HalfTensor")
 bfloat16 = dtype("bfloat16", None, "BFloat16Tensor")
 float32 = dtype("float32", np.float32, "FloatTensor")
-float64 = double = dtype("float64", np.float64, "DoubleTensor")
+float64 = dtype("float64", np.float64, "DoubleTensor")
 uint8 = dtype("uint8", np.uint8, "ByteTensor")
 int8 = dtype("int8", np.int8, "CharTensor")
-int16 = short = dtype("int16", np.int16, "ShortTensor")
+int16 = dtype("int16", np.int16, "ShortTensor")
 int32 = dtype("int32", np.int32, "IntTensor")
-int64 = long = dtype("int64", np.int64, "LongTensor")
+int64 = dtype("int64", np.int64, "LongTensor")
 uint16 = dtype("uint16", np.uint16, "UInt16Tensor")
 uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
 uint64 = dtype("uint64", np.uint64, "UInt64Tensor")

@@ -37,9 +37,6 @@ class RemovableHandle:
         self._hooks = hooks
         hooks[self] = hook
 
-    def __repr__(self) -> str:
-        return f"<torch.utils.hooks.RemovableHandle object at {hex(id(self))}>"
-
     def remove(self) -> None:
         self._hooks.pop(self, None)
 

@@ -376,14 +376,6 @@ class Tensor(CatalogueMethods):
         return None if self.node is None else self.node.whole
 
     @property
-    def output_nr(self) -> int:
-        """Return which result of its `grad_fn` it is."""
-        self._refresh()
-        if self._view is not None and self._view.place:
-            return self._view.place
-        return 0 if self.node is None else self.node.place
-
-    @property
     def grad(self) -> Tensor | None:
         if self._grad is None and self.node is not None and not self.retains_grad:
             warn(_NON_LEAF_GRAD)

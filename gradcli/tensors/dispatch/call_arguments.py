@@ -25,9 +25,22 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.texts import words
 
-# Functions that take two of Python's numbers.
-# Functions of PyTorch's that take numbers alone, too, without any tensor.
+# Functions of PyTorch's that take numbers alone, too, without any tensor, and those that take one
+# beside a tensor.
 OF_NUMBERS = words("add sub mul div subtract multiply divide true_divide floor_divide")
+_WITH_NUMBERS = OF_NUMBERS | words("""
+    addcdiv addcmul chebyshev_polynomial_t chebyshev_polynomial_u clamp clamp_max clamp_min clip
+    copysign cumulative_trapezoid eq fill float_power fmod gaussian_nll_loss ge gradient greater
+    greater_equal gt hermite_polynomial_h hermite_polynomial_he index_fill laguerre_polynomial_l le
+    legendre_polynomial_p lerp less less_equal lt masked_fill multilabel_soft_margin_loss
+    nanquantile ne not_equal pow quantile remainder rsub scatter trapezoid trapz where xlog1py
+    xlogy zeta
+""")
+# Functions that reduce or move several axes; all others take one.
+_OF_AXES = words("""
+    amax amin flip frobenius_norm gradient logsumexp matrix_norm mean nanmean nansum norm normalize
+    nuclear_norm roll squeeze std std_mean sum var var_mean vector_norm
+""")
 
 # Functions of floats only. Some of them also take whole numbers, but no booleans.
 _FLOATS_ONLY = words("""
@@ -99,7 +112,9 @@ IN_PLACE_TOO = words("""
 """)
 # Functions that are not methods in PyTorch.
 NO_METHODS = ("isin", "rsub")
-_SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
+_SPELLED = {
+    "x": "input", "y": "other", "arrays": "tensors", "axis": "dim", "keepdims": "keepdim",
+}  # fmt: skip
 
 
 def bare(name: str) -> str:
@@ -154,12 +169,14 @@ def check_indices(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
             raise PlaceError(f"{name}: indices are counted from 0, not {places.min()}")
 
 
-def no_tensor(name: str, operand: str, argument: object) -> TypeError:
-    """Return the error for something else in place of a tensor."""
-    shown = _SPELLED.get(operand, operand)
-    function = name.rpartition(".")[2]
+def argument_error(
+    name: str, parameter: str, argument: object, wanted: str = "Tensor"
+) -> TypeError:
+    """Return the error for an argument of another type than the one wanted."""
+    shown = _SPELLED.get(parameter, parameter)
     return TypeError(
-        f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}"
+        f"{name.rpartition('.')[2]}(): argument '{shown}' must be {wanted}, not "
+        f"{type(argument).__name__}"
     )
 
 
@@ -315,7 +332,7 @@ class Host:
     would be lost.
     """
 
-    no_flags: tuple[type, ...] = (int,)  # what does not stand for True or False
+    strict = True  # about flags and axes
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -351,12 +368,8 @@ class Host:
 
     @classmethod
     def static(cls, argument: Any, of: binding.Use | None = None) -> Any:
-        if (
-            of is not None
-            and type(argument) in cls.no_flags
-            and isinstance(of[0].static.get(of[2]), bool)
-        ):
-            raise TypeError(f"{of[1]}(): argument '{of[2]}' must be bool, not int")
+        if of is not None and cls.strict:
+            _check_kind(argument, of)
         if isinstance(argument, Tensor):
             if requires_grad(argument):
                 name, key = ("", "") if of is None else of[1:]
@@ -404,12 +417,24 @@ class Host:
 def _refuse_no_tensor(
     argument: Any, of: binding.Use, numbers: Any = (bool, int, float, np.generic)
 ) -> None:
-    """Refuse what stands for no tensor: a number may, but in a list of tensors, or for places."""
+    """Refuse what stands for no tensor: a number may in some functions, but never for places."""
     _, name, operand = of
-    if not isinstance(argument, Tensor) and (
-        operand == "arrays" or not isinstance(argument, numbers)
+    number = bare(name) in _WITH_NUMBERS and isinstance(argument, numbers)
+    if not (number or isinstance(argument, Tensor)):
+        raise argument_error(name, operand, argument)
+
+
+def _check_kind(argument: Any, of: binding.Use) -> None:
+    """Refuse a number for a flag, and several axes for one."""
+    record, name, key = of
+    if type(argument) is int and binding.kind_of(record, key) == "flag":
+        raise argument_error(name, key, argument, "bool")
+    if (
+        key == "axis"
+        and isinstance(argument, (tuple, list))
+        and name.rpartition(".")[2] not in _OF_AXES
     ):
-        raise no_tensor(name, operand, argument)
+        raise argument_error(name, key, argument, "int")
 
 
 def _constant(number: Any) -> Tensor:
@@ -427,7 +452,7 @@ class NumpyHost(Host):
     Lists are arrays, what stands for a number may have a gradient, and counts may be floats.
     """
 
-    no_flags = ()
+    strict = False
 
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:

@@ -46,11 +46,11 @@ from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
     OF_NUMBERS,
+    argument_error,
     bare,
     check_indices,
     check_taken,
     in_dtype,
-    no_tensor,
     settle,
     takes_dtype,
 )
@@ -386,10 +386,13 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
         record = binding.choose_record(host, record, given)
+        listed = given.get(record.operands[0]) if record.variadic else None
+        if host is HOST and isinstance(listed, Tensor):
+            raise argument_error(name, "arrays", listed, "tuple of Tensors")
         operands, static = binding.prepare(host, record, name, signature, given)
         tensors = [o for o in operands if isinstance(o, (Tensor, list))]
         if host is HOST and operands and name not in OF_NUMBERS and not tensors:
-            raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
+            raise argument_error(name, record.operands[0], arguments[0] if arguments else None)
         axis = static.get("axis")
         if type(axis) is int and axis not in (0, -1) and _is_single(operands[0]):
             raise AxisError(axis, 0)  # a number counts as one axis of one entry

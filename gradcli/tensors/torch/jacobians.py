@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.arrays.shapes import stack
 from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.levels import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.creation import ones_like, zeros_like
-from gradcli.tensors.torch.namespace import stack
 
 Tensors = tuple[Tensor, ...]
 
@@ -183,7 +183,7 @@ def _rows(y: Tensor, xs: Tensors, create_graph: bool, strict: bool) -> list[Tens
             )
         except NotBatchedError:
             rows = [_products([y], xs, [Tensor(unit)], create_graph, strict) for unit in units]
-            found = [stack(column) for column in zip(*rows, strict=True)]
+            found = [stack(*column, axis=0) for column in zip(*rows, strict=True)]
         _check_dependence(found, create_graph, strict)
     shapes = [(*y.shape, *x.shape) for x in xs]
     return [

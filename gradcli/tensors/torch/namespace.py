@@ -18,14 +18,14 @@ from gradcli.namespace.compositions import letter_operands
 from gradcli.ops.calling import binding, meanings
 from gradcli.ops.calling.meanings import CALL, Class, class_of, qualified_name
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.registry import find, public_names, record_named
+from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes, modes
 from gradcli.tensors.core.dtypes import as_numpy, of_numpy
 from gradcli.tensors.core.in_place import as_tensor, clone_of
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.apply import apply, check_annotations
+from gradcli.tensors.dispatch.apply import check_annotations
 from gradcli.tensors.dispatch.call_arguments import HOST
 from gradcli.tensors.dispatch.library_calls import caller, missing, named_results, record_of
 from gradcli.tensors.torch import creation, display
@@ -94,11 +94,6 @@ def function_names() -> list[str]:
     )
 
 
-def stack(tensors: Any, dim: int = 0) -> Tensor:
-    stacked: Tensor = apply(find("stack"), list(tensors), {"axis": dim})
-    return stacked
-
-
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sum products over named axes.
 
@@ -153,21 +148,6 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
 def where_of(x: Tensor, condition: Any, other: Any) -> Any:
     """Apply the method ``x.where(condition, other)``."""
     return where(condition, x, other)
-
-
-def detach(x: Tensor) -> Tensor:
-    """Return the same memory, outside of the graph."""
-    return x.detach()
-
-
-def adaptive_max_pool1d(x: Tensor, output_size: Any) -> Any:
-    """Return the largest entries and their places.
-
-    At the top, PyTorch gives both.
-    """
-    return function("adaptive_max_pool1d", "torch.nn.functional")(
-        x, output_size, return_indices=True
-    )
 
 
 def is_tensor(x: Any) -> bool:
@@ -238,7 +218,7 @@ OF_NETWORKS: dict[str, Callable[..., Any]] = {
 OWN: dict[str, Callable[..., Any]] = {
     **QUESTIONS, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "promote_types": promote_types, "can_cast": can_cast,
-    "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
+    "detach": Tensor.detach,
     "clone": check_annotations(clone_of, "clone"), "as_strided": check_annotations(MEMORY["as_strided"], "as_strided"),
     **{name: check_annotations(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
     **{name: check_annotations(function, name) for name, function in BITS.items()},

@@ -98,9 +98,8 @@ def _unique(
     x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    flags: Any = (False, return_inverse, return_counts, dim)
-    found: Any = np.unique(x.array, *flags)
-    return tuple(map(Tensor, found)) if isinstance(found, tuple) else Tensor(found)
+    found: Any = np.unique(x, False, return_inverse, return_counts, dim)  # type: ignore[call-overload]
+    return tuple(map(as_tensor, found)) if isinstance(found, tuple) else found
 
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

@@ -512,11 +512,6 @@ def enter_dual_level() -> int:
     return 0
 
 
-def current_level() -> int:
-    """0 inside of the dual level, -1 outside."""
-    return len(_entered) - 1
-
-
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the dual level: nothing moves any more."""
     if not _entered or level not in (None, 0):
