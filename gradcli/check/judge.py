@@ -228,7 +228,6 @@ _RULES = 1e-20  # relative: the rules must be so near for a mismatch to be the f
 _PASSES = 4
 _BESIDE = 2.0**-50  # relative: a step to both sides of kinks
 _FURTHER = 1024.0  # times such a step, from where a continuous function differs more
-_SHRINKING = 1e-3  # of a difference that goes to zero with the step, as a power of it
 _LASTING = 0.9  # share of that difference that a jump has already at the nearer step
 _SEED = 20_100_719  # none that data are drawn with: they would be in step
 _JUMP = 1e-6  # an entry that differs by more on both sides lies on a kink; relative, too, to all
@@ -239,17 +238,6 @@ _TIMES = 2  # numbers of the large arrays' reference are this many times as long
 _ADJOINTS = 3  # arrays per adjoint in that reference: itself, its error, and where anything flows
 
 Checked = tuple[VariableCheck | None, dict[str, VariableCheck]]  # the value, and each gradient
-
-
-def _lasting(beside: Sequence[Any], bound: Any) -> Any:
-    """Return where results on both sides of the point differ, however near they are to it.
-
-    The differences of abs(x)**1.01 shrink so slowly that only their limit, which is Aitken's, shows
-    it.
-    """
-    near, far, farther = (abs(b - a) for a, b in zip(beside[::2], beside[1::2], strict=True))
-    limit = near - (far - near) ** 2 / (farther - 2 * far + near)
-    return (near > np.maximum(bound, _LASTING * far)) & ~(abs(limit) < _SHRINKING * near)
 
 
 @dataclass(eq=False)
@@ -682,12 +670,15 @@ class Judge:
                 turned |= {*definition_order(mask)}
         for (name, x), part, chosen in zip(self.wrt.items(), parts, self.gradients, strict=True):
             # Each moves alone: a derivative may jump only where another name moves.
-            beside = [at for far in (1, _FURTHER, _FURTHER**2) for at in points(far, x)]
+            beside = [*points(1, x), *points(_FURTHER, x)]
             bounds, _ = error_bounds(self.root, [x], beside[-1], self.seed, "float64")
             values, slopes = zip(
                 *(self.float_results(self.root, [x], at) for at in beside), strict=True
             )
-            leaps, on = map(_lasting, (values, slopes), bounds)
+            leaps, on = (
+                abs(b - a) > np.maximum(bound, _LASTING * abs(d - c))
+                for (a, b, c, d), bound in zip((values, slopes), bounds, strict=True)
+            )
             left, right = (np.broadcast_to(side, x.shape) for side in slopes[:2])
             size = np.maximum(abs(left), abs(right))
             on &= abs(right - left) > _JUMP * np.maximum(size, _mean(size))

@@ -14,7 +14,6 @@ from importlib.util import find_spec
 from typing import Any
 
 Limit = Callable[..., float]
-_GUARD = 20  # bits beyond those asked for
 
 # Limits as the last argument goes to infinity. NaN where a function has no limit, or none that
 # anything needs.
@@ -66,36 +65,14 @@ def _class() -> Any:
 
 def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def run_limited(m: Any, *numbers: Any, **options: Any) -> Any:
-        real = (int, float, m.mpf, m.mpq)
-        is_one = len(numbers) < 2 or not all(isinstance(x, real) for x in numbers)
+        is_one = len(numbers) < 2 or not all(isinstance(x, (int, float, m.mpf)) for x in numbers)
         *finite, last = [is_one or m.isfinite(x) for x in numbers] or [True]
         if last and all(finite):
-            known = None if is_one or options else _by_flint(m, name, numbers)
-            return function(m, *numbers, **options) if known is None else known
+            return function(m, *numbers, **options)
         is_known = all(finite) and numbers[-1] == math.inf and name in _LIMITS
         return m.mpf(_LIMITS[name](*numbers[:-1]) if is_known else math.nan)
 
     return run_limited
-
-
-def _by_flint(m: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Return a value that FLINT knows to all digits, for which mpmath may take seconds."""
-    if not has_flint():
-        return None
-    import flint
-
-    from gradcli.reference.ball import of_mpmath, sharpen
-    from gradcli.reference.balls import FUNCTIONS
-
-    if name not in FUNCTIONS:
-        return None
-    try:
-        with flint.ctx.workprec(m.prec + _GUARD):
-            found = sharpen(FUNCTIONS[name], [of_mpmath(m.convert(x)._mpf_) for x in numbers])
-    except (Undecidable, ArithmeticError, TypeError, ValueError):
-        return None
-    is_known = found.is_finite() and found.rel_accuracy_bits() >= m.prec
-    return m.ldexp(*map(int, found.mid().man_exp())) if is_known else None
 
 
 # -- Whether numbers can be enclosed here, and what is raised where enclosures leave something
