@@ -5,7 +5,7 @@ from typing import Any
 
 from gradcli.tensors.torch.namespace import names, resolve
 
-_MODULES = {"autograd", "func", "linalg", "nn", "special"}
+_MODULES = {"autograd", "func", "linalg", "nn", "special", "testing"}
 
 
 def __getattr__(name: str) -> Any:

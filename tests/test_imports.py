@@ -79,7 +79,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     "torch": ("tensors.torch.namespace",),
     "api": ("query.interface", "explanations.explaining"),
-    "testing": ("functions.testing",),
+    "testing": ("functions.testing", "tensors.torch.own_methods"),
     "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
     "__main__": ("cli.process",),
     "pytest_plugin": ("testing", "functions.asking", *BELOW_CLI),

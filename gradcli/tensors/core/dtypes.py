@@ -30,13 +30,13 @@ class dtype:
     numpy: np.dtype[Any]
     is_complex = False
 
-    def __init__(self, name: str, numpy: Any, tensor_type: str) -> None:
-        self.name = name
+    def __init__(self, names: str, numpy: Any, tensor_type: str) -> None:
+        self.name = names.split(maxsplit=1)[0]
         self.tensor_type = tensor_type
         if numpy is not None:
             self.numpy = np.dtype(numpy)
             _BY_NUMPY[self.numpy] = self
-        NAMES[name] = self
+        NAMES.update(dict.fromkeys(names.split(), self))
         self.is_floating_point = numpy is None or self.numpy.kind == "f"
 
     def __getattr__(self, name: str) -> Any:
@@ -68,28 +68,19 @@ class dtype:
         return _dtype_named, (self.name,)  # each dtype exists only once
 
 
-float16 = dtype("float16", np.float16, "HalfTensor")
+float16 = dtype("float16 half", np.float16, "HalfTensor")
 bfloat16 = dtype("bfloat16", None, "BFloat16Tensor")
-float32 = dtype("float32", np.float32, "FloatTensor")
-float64 = dtype("float64", np.float64, "DoubleTensor")
+float32 = dtype("float32 float", np.float32, "FloatTensor")
+float64 = dtype("float64 double", np.float64, "DoubleTensor")
 uint8 = dtype("uint8", np.uint8, "ByteTensor")
 int8 = dtype("int8", np.int8, "CharTensor")
-int16 = dtype("int16", np.int16, "ShortTensor")
-int32 = dtype("int32", np.int32, "IntTensor")
-int64 = dtype("int64", np.int64, "LongTensor")
+int16 = dtype("int16 short", np.int16, "ShortTensor")
+int32 = dtype("int32 int", np.int32, "IntTensor")
+int64 = dtype("int64 long", np.int64, "LongTensor")
 uint16 = dtype("uint16", np.uint16, "UInt16Tensor")
 uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
 uint64 = dtype("uint64", np.uint64, "UInt64Tensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
-
-NAMES |= {
-    "half": float16,
-    "float": float32,
-    "double": float64,
-    "short": int16,
-    "int": int32,
-    "long": int64,
-}
 
 
 def _dtype_named(name: str) -> dtype:

@@ -40,12 +40,6 @@ class RemovableHandle:
     def remove(self) -> None:
         self._hooks.pop(self, None)
 
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
-
 
 next_index = itertools.count(1).__next__
 

@@ -32,7 +32,7 @@ from gradcli.tensors.core.in_place import (
     write,
 )
 from gradcli.tensors.core.levels import levels_of, memory_of, own_entries
-from gradcli.tensors.core.modes import check_device, state, warn
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor, writable
 from gradcli.tensors.dispatch.apply import apply, check_annotations
 from gradcli.tensors.dispatch.call_arguments import IN_PLACE_TOO, NO_METHODS
@@ -200,15 +200,6 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return new
 
 
-def _new_tensor(
-    x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    check_device(device)
-    if isinstance(data, Tensor):
-        warn(creation.COPIED.format("tensor.new_tensor"))
-    return creation.copy_data(data, dtype or x.dtype, requires_grad)
-
-
 # Methods that are not functions of the catalogue: entries, dtypes, memory.
 OWN: dict[str, Callable[..., Any]] = {
     **PLAIN_METHODS,
@@ -224,7 +215,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
     "new_full": _new(creation.full),
-    "new_tensor": _new_tensor,
+    "new_tensor": _new(creation.tensor),
 }
 
 

@@ -293,7 +293,10 @@ _WITHOUT = by_word({  # names that gradcli does not have, and why
         cfloat cdouble chalf imag is_complex_ fft
     """: _COMPLEX,
     "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell": _RECURRENT,
-    "poisson binomial": "it draws at random, and has no gradient; np.random has it",
+    "poisson binomial multinomial": "it draws at random, and has no gradient; np.random has it",
+    "optim": "with torch.no_grad(): p -= lr*p.grad is a step",
+    "distributions": "torch.distributions.Normal(m, s).log_prob(x) can be evaluated: gradcli.evaluate",
+    "jit compile": "functions run as they are",
     "save load": "np.save keeps x.detach().numpy()",
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",

@@ -55,6 +55,24 @@ def _is_close(
     return as_tensor(np.isclose(x.array, other.array, rtol, atol, equal_nan))
 
 
+# PyTorch's tolerances, relative and absolute, by dtype; those of whole numbers are 0.
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
+}  # fmt: skip
+
+
+def assert_close(
+    actual: Any, expected: Any, *, rtol: Any = None, atol: Any = None, equal_nan: bool = False,
+    check_dtype: bool = True, msg: str = "",
+) -> None:  # fmt: skip
+    """Raise AssertionError unless two tensors are of one shape and dtype, and close."""
+    x, y = as_tensor(actual), as_tensor(expected)
+    if rtol is atol is None:
+        rtol, atol = _TOLERANCES.get(x.dtype.name, (0, 0))
+    second = y.array if check_dtype else y.array.astype(x.array.dtype)
+    np.testing.assert_allclose(x.array, second, rtol, atol, equal_nan, msg, strict=True)
+
+
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
     """Truth of any or all entries; of bytes, as bytes."""
 
@@ -98,7 +116,8 @@ def _unique(
     x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    found: Any = np.unique(x, False, return_inverse, return_counts, dim)  # type: ignore[call-overload]
+    given: Any = (x, False, return_inverse, return_counts, dim)
+    found: Any = np.unique(*given)  # NumPy's of tensors, which passes gradients
     return tuple(map(as_tensor, found)) if isinstance(found, tuple) else found
 
 
