@@ -271,8 +271,15 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     ``vector`` is the seed, or the tangent of "jvp" and "hvp". Raises TypeMismatchError where y
     depends on x by a number that was taken beforehand, whose part would be left out.
     """
-    if y.graph.held:
-        _refuse_held(y, x)
+    order, held = reachable([y]), y.graph.held
+    flows = useful_nodes(order) & held.keys() if held else ()
+    taken = (pair for node in order if node in flows for pair in held[node].items())
+    for number, place in taken:
+        if x in useful_nodes(reachable([number])):
+            name = x.payload.name if x.is_leaf else x.static.get("name")
+            raise TypeMismatchError(
+                f"no derivative by '{name}': it is {place}, which takes a number known beforehand"
+            )
     if kind in ("hessian", "hvp") and math.prod(y.shape) != 1:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
@@ -295,19 +302,6 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     made -= y.graph.room
     node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, growth.more(made)))
     return node
-
-
-def _refuse_held(y: Expr, x: Expr) -> None:
-    order = reachable([y])
-    flows = useful_nodes(order)
-    for node in order:
-        for number, place in y.graph.held.get(node, {}).items() if node in flows else ():
-            if x in useful_nodes(reachable([number])):
-                name = x.payload.name if x.is_leaf else x.static.get("name")
-                raise TypeMismatchError(
-                    f"no derivative by '{name}': it is {place}, which takes a number known "
-                    "beforehand"
-                )
 
 
 def _growth(y: Expr, rows: int) -> Growth:

@@ -241,10 +241,8 @@ class Scope:
 
     def unbind(self, name: str) -> None:
         """Leave a name without a value."""
-        self.names.pop(name, None)
-        self.leaves.pop(name, None)
-        self.objects.pop(name, None)
-        self.failed.pop(name, None)
+        for table in (self.names, self.leaves, self.objects, self.failed):
+            table.pop(name, None)
 
     @contextmanager
     def temporary_names(self) -> Iterator[None]:
