@@ -162,8 +162,8 @@ class Arithmetic:
         errors = [self.error_of(o) for o in operands]
         # The definition of an adjugate has a determinant for each entry of a matrix.
         large = op.core_dims is not None and max(np.shape(values[0])) > _ROWS
-        open_ = op.carries is None and not op.linear and op.body is not None and not large
-        if open_ and np.size(values[0]):
+        opens = op.carries is None and not (op.linear or large) and np.size(values[0])
+        if opens and op.body is not None:
             opened = op.body(*operands, **static)
             if is_finite(opened.value):
                 return opened
