@@ -236,24 +236,16 @@ def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
     typed   returns how an option was written, or nothing for one that was not given (or not with
             one of these values, after "=")
     """
-    for first, others in _exclusive(groups):
-        one = typed(first)
-        for word in others if one else ():
-            if word != first and (other := typed(word)):
-                raise UsageError(
-                    f"{one} and {other} exclude each other", help="leave one of them out"
-                )
-
-
-@cache
-def _exclusive(groups: str) -> list[tuple[str, list[str]]]:
-    """Return each option of some groups with those that it excludes."""
-    found = []
     for group in groups.split():
         for line in _EXCLUSIVE.get(group, "").replace(";", "\n").split("\n"):
             ones, _, others = line.partition("|")
-            found += [(first, others.split()) for first in ones.split()]
-    return found
+            for first in ones.split():
+                one = typed(first)
+                for word in others.split() if one else ():
+                    if word != first and (other := typed(word)):
+                        raise UsageError(
+                            f"{one} and {other} exclude each other", help="leave one of them out"
+                        )
 
 
 # -- As they were typed: the options of each command are the fields of a class in `cli/commands.py`. A

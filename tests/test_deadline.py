@@ -16,6 +16,7 @@ import pytest
 
 from gradcli import evaluate
 from gradcli.reference import deadline as module
+from gradcli.reference.contexts import context
 from gradcli.reference.deadline import OutOfTime, deadline, in_time
 from gradcli.reference.deadline import still_in_time as check
 
@@ -103,6 +104,13 @@ def test_things_in_time(looks: Looks) -> None:
         assert [next(late), next(late)] == [0, 1]
         with pytest.raises(OutOfTime):
             next(late)
+
+
+def test_functions_of_several_numbers_look_at_the_limit(looks: Looks) -> None:
+    m = context()
+    assert m.besselj(0, 0) == 1
+    with pytest.raises(OutOfTime), deadline(1):
+        m.besselj(0, 0)
 
 
 @timers

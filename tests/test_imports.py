@@ -73,14 +73,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # the doors that people import, which have no logic
     "autograd": ("autograd", "tensors", "functions.gradchecks"),
     "func": ("func", "tensors"),
-    "nn": ("nn", "tensors"),
+    "nn": ("nn", "tensors", "texts"),
     "linalg": ("tensors",),
     "scipy": ("tensors",),
     "special": ("tensors",),
     "torch": ("tensors.torch.namespace",),
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing", "tensors.torch.own_methods"),
-    "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
+    "__init__": ("api", "errors", "query.functions", "storage", "tensors.torch.namespace"),
     "__main__": ("cli.process",),
     "pytest_plugin": ("testing", "functions.asking", *BELOW_CLI),
 }  # fmt: skip

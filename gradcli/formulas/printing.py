@@ -195,7 +195,7 @@ def in_form(
         return None
     if callable(form):
         return form(*pieces, **node.static)
-    template, power = (form.template, form.power) if isinstance(form, Form) else (form, ATOM)
+    template, power = form if isinstance(form, Form) else (form, ATOM)
     return template.format_map(_Words(node, pieces, literal)), power
 
 

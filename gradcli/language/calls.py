@@ -52,6 +52,7 @@ from gradcli.ops.calling.meanings import (
 )
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import Signature, signature
+from gradcli.ops.facts import Fixed
 from gradcli.ops.registry import public_names, record_named
 from gradcli.ops.spec import Op, as_tuple
 from gradcli.ops.text import Expansion, calls_in, expand_call
@@ -60,13 +61,12 @@ from gradcli.texts import Source, Span, by_word, suggestion, words
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)``
 
 
-class Derived(Thing):
+class Derived(Thing, Fixed):
     """Derivatives of a function, ``jax.grad(f)``: the innermost first, each with its parameters."""
 
     written = "this function"
-
-    def __init__(self, of: Definition, steps: tuple[tuple[str, Any], ...]) -> None:
-        self.of, self.steps = of, steps
+    of: Definition
+    steps: tuple[tuple[str, Any], ...]
 
     def result(self, builder: Builder, value: Any, parameters: Sequence[Any]) -> Any:
         """Return the derivatives of the function's value."""
@@ -586,7 +586,6 @@ def construct(
 
 _UFUNC_KEYWORDS = words("out where casting order dtype subok")
 _ROWS = (tuple, list, Indices)
-_OF_SEVERAL = {"max": constructors.maximum_of, "min": constructors.minimum_of}
 
 
 def call(
@@ -606,13 +605,14 @@ def call(
     TypeMismatchError for those that it cannot take.
     """
     name = constructors.ALIASES.get(name, name)
-    if bare and name in _OF_SEVERAL and len(arguments) > 1:
+    if bare and name in ("max", "min") and len(arguments) > 1:
         if keywords:
             raise ArgumentError(
                 f"{name} of several values takes no {next(iter(keywords))!r}",
                 help=f"write {name}([x, y], axis=0)",
             )
-        return expand_call(name, arguments, lambda: _OF_SEVERAL[name](builder, *arguments))
+        several = constructors.maximum_of if name == "max" else constructors.minimum_of
+        return expand_call(name, arguments, lambda: several(builder, *arguments))
     if name == "where" and len(arguments) == 1 and not keywords:
         return expand_call(name, arguments, lambda: constructors.nonzero(builder, arguments[0]))
     found = lookup(name, library)
@@ -640,7 +640,7 @@ def apply_named(builder: Builder, name: str, found: Signature, given: Mapping[st
         return builder.call_op(record, operands, static)
     (made,) = calls_in(lambda: binding.apply(builder, record, name, found, operands, static))
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
-        made.result = Results.of(made.result, record.result_names)
+        return made.but(result=Results.of(made.result, record.result_names))
     return made
 
 

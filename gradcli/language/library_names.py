@@ -41,6 +41,7 @@ from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import declared_signature
 from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.facts import Fixed
 from gradcli.ops.reductions.sums import sum_
 from gradcli.texts import by_word, words
 
@@ -117,14 +118,14 @@ _TRIANGLES = words("triu_indices tril_indices")
 # -- What NumPy indexes in order to join arrays: ``np.c_[x, y]``, ``np.r_[0, x, 1:4]`` -----------
 
 
-class Joined(Thing):
+class Joined(Thing, Fixed):
     """Joined arrays: ``np.r_[a, b, 1:4]`` in a row, ``np.c_[a, b]`` as columns side by side.
 
     ``np.r_`` puts everything one after the other; ``np.c_`` takes vectors as columns.
     """
 
-    def __init__(self, written: str, columns: bool) -> None:
-        self.written, self.columns = written, columns
+    written: str
+    columns: bool
 
     def subscript(self, builder: Builder, items: list[Any]) -> Any:
         nodes = [self._part(builder, item) for item in items]

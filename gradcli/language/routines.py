@@ -10,6 +10,7 @@ from gradcli.language.names import Thing
 from gradcli.language.scope import Builder
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.signatures import Signature, signature
+from gradcli.ops.facts import Fixed
 from gradcli.ops.text import Expansion, expand_call
 from gradcli.texts import by_word
 
@@ -40,7 +41,7 @@ def run_body(
     return expand_call(function.target, written, lambda: body(builder, **arguments))
 
 
-class Routine(Thing):
+class Routine(Thing, Fixed):
     """Function, or (with a base) method, made of its parameters and its body.
 
     The parameters are written as `signature` takes them. ``body(builder, **given)`` gets the
@@ -48,11 +49,10 @@ class Routine(Thing):
     body's own defaults; those without a default are required.
     """
 
-    def __init__(
-        self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = ()
-    ) -> None:
-        self.written = name
-        self.parameters, self.body, self.parts = parameters, body, base
+    written: str
+    parameters: str
+    body: Callable[..., Any]
+    parts: Sequence[Any] = ()
 
     @cached_property
     def signature(self) -> Signature:
@@ -60,7 +60,7 @@ class Routine(Thing):
 
     def of(self, base: Any) -> Routine:
         """Return the routine as a method of an object, which becomes the first argument."""
-        return Routine(self.written, self.parameters, self.body, (base,))
+        return self.but(parts=(base,))
 
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Call the routine; raise ArgumentError for arguments that it does not take."""

@@ -76,9 +76,8 @@ def difference(x: float, y: float) -> float:
     from fractions import Fraction
 
     value = x - y
-    if type(value) is int or not math.isfinite(value):
-        return value
-    if Fraction(x) - Fraction(y) == Fraction(value):
+    is_exact = type(value) is int or not math.isfinite(value)
+    if is_exact or Fraction(x) - Fraction(y) == Fraction(value):
         return value
     return Constant(value, f"({x!r} - {y!r})", lambda m: m.mpf(x) - m.mpf(y))
 

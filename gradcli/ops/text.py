@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from operator import itemgetter
 from types import EllipsisType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from gradcli.ops.facts import Fixed
 from gradcli.ops.writing import axes_of
 
 # The rules of the language's grammar from `expression` to `atom`, each as the binding power of its
@@ -111,14 +112,11 @@ class LatexPiece(Piece):
     brackets = ("\\left(", "\\right)")
 
 
-class Form:
+class Form(NamedTuple):
     """A template, and how tightly what it makes holds together."""
 
-    __slots__ = ("power", "template")
-
-    def __init__(self, template: str, power: int) -> None:
-        self.template = template
-        self.power = power
+    template: str
+    power: int
 
 
 Written = str | Form | Callable[..., tuple[str, int]]
@@ -196,20 +194,13 @@ def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
 FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")
 
 
-class Expansion:
-    """One call of a function.
+class Expansion(Fixed):
+    """One call of a function: its arguments in any nesting, and the calls in its body in order."""
 
-    It holds the function's name, its arguments (in any nesting), its result, and the calls in its
-    body in their order.
-    """
-
-    __slots__ = ("given", "inner", "name", "result")
-
-    def __init__(self, name: str, given: Any, result: Any, inner: list[Expansion]) -> None:
-        self.name = name
-        self.given = given
-        self.result = result
-        self.inner = inner
+    name: str
+    given: Any
+    result: Any
+    inner: list[Expansion]
 
 
 # Where the call under way records the calls in its body; None, as nearly always, if nobody asks.

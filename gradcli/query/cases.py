@@ -97,7 +97,7 @@ def details_of(record: Record, check: Check) -> list[str]:
     ]
     if not lines and check.reason:
         lines = [(check.verdict, check.reason)]
-    point = " ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
+    point = record.point_text()
     said = [text for _, text in sorted(lines, key=itemgetter(0), reverse=True)]
     return [*said, *check.advice, *([f"at {point}"] if point else [])]
 

@@ -500,6 +500,6 @@ def what_claims_lack(record: Record) -> dict[int, str]:
         if claim.verdict is Verdict.AGREE and claim.reason is not None:
             found[i] = claim.reason
         if _has_no_value(claim):
-            place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
-            found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
+            of = "value" if claim.of == "value" else "derivative"
+            found[i] = smaller_domain(record.point_text(", "), of)
     return found

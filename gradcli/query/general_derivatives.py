@@ -235,10 +235,9 @@ class Judging:
         why = check.reason
         if worst is Verdict.KINK:
             why = f"not differentiable {self.kinks}" if self.kinks else why
-            at = " ".join(f"{name}={float(value)!r}" for name, value in found.point.items())
+            at = found.point_text() or "the given values"
             self.record.warnings += dict.fromkeys(
-                f"at {at or 'the given values'}: {kink.sides}; chosen is {kink.chosen:g}"
-                for kink in kinks
+                f"at {at}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks
             )
         elif worst > Verdict.AGREE:
             self.record.warnings += [

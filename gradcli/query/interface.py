@@ -223,10 +223,9 @@ def _answers(
     directions = {word: arguments.get(word) for word in ("jvp", "hvp")}
     moving = {name for each in directions.values() if isinstance(each, Mapping) for name in each}
     for word in {"wrt", "freeze"} & arguments.keys():
-        if arguments[word] is not usual[word]:
-            found = given.names_given(word, arguments[word], known)
-            arguments[word] = usual[word] if found is None else found
-            moving |= {*(found or ())}
+        found = given.names_given(word, arguments[word], known)
+        arguments[word] = usual[word] if found is None else found
+        moving |= {*(found or ())}
     given.refuse_unknown(keywords, known | moving, usual, what)
     values = given.bind_values(at, keywords, known, _by_name)
     takes_ranges = function in (bound, plot)

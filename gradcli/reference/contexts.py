@@ -13,6 +13,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from gradcli.reference.deadline import still_in_time
+
 Limit = Callable[..., float]
 
 # Limits as the last argument goes to infinity. NaN where a function has no limit, or none that
@@ -65,6 +67,7 @@ def _class() -> Any:
 
 def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def run_limited(m: Any, *numbers: Any, **options: Any) -> Any:
+        still_in_time()
         is_one = len(numbers) < 2 or not all(isinstance(x, (int, float, m.mpf)) for x in numbers)
         *finite, last = [is_one or m.isfinite(x) for x in numbers] or [True]
         if last and all(finite):

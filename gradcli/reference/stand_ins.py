@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import flint
@@ -382,26 +383,16 @@ def _in_long_double(function: Callable[..., Any], operands: Sequence[Any], stati
     return found if found.dtype in (LONG_DOUBLE, np.int64, bool) else None
 
 
-class _LongDoubles:
-    """NumPy's functions, for references of single numbers too."""
-
-    zero = LONG_DOUBLE(0)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
+_NUMPY = SimpleNamespace(**vars(np), zero=LONG_DOUBLE(0))  # for references in long double
 
 
 def _reference_values(op: Op, columns: Sequence[Any], static: Static) -> Any:
     """Return what the reference has for long doubles; None where NumPy lacks its functions."""
-    reference = partial(op.reference, _LongDoubles())
-    found = _in_long_double(reference, columns, static)
-    if found is not None:
-        return found
-
-    def one_by_one(*columns: Any, **static: Any) -> Any:
-        return [reference(*row, **static) for row in zip(*columns, strict=True)]
-
-    return _in_long_double(one_by_one, columns, static)
+    whole = partial(op.reference, _NUMPY, **static)
+    found = _in_long_double(whole, columns, {})
+    if found is None:  # it may compare numbers
+        found = _in_long_double(lambda *columns: [*map(whole, *columns)], columns, {})
+    return found
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:

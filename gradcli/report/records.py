@@ -446,6 +446,10 @@ class Record(Answer):
     dependent: str = ""  # the name that an equation gives, whose derivatives these are
     partial: bool = True  # whether that name may depend on several
 
+    def point_text(self, between: str = " ") -> str:
+        """Write the values that were chosen for names that have none."""
+        return between.join(f"{name}={float(value)!r}" for name, value in self.point.items())
+
     @property
     def seed_chosen(self) -> str | None:
         """The words for the seed of a gradient of several numbers, where nobody gave one."""

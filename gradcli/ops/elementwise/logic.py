@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.ops.carrying import error_of_choice, no_number
 from gradcli.ops.constants import number_of, without_repeats
 from gradcli.ops.extended import Entrywise
+from gradcli.ops.facts import Fixed
 from gradcli.ops.registry import (
     SAME,
     Choice,
@@ -206,7 +207,7 @@ where: Op = piecewise(
 # -- Slopes that are zero on whole pieces --------------------------------------------------------
 
 
-class Pieces:
+class Pieces(Fixed):
     """A partial of an operation that stays as it is on some pieces, as relu does below 0.
 
     It is called as any partial is. What multiplies by it asks for ``flowing`` instead: an infinite
@@ -219,11 +220,8 @@ class Pieces:
     slope  the partial elsewhere: a function of the same, or a number
     """
 
-    __slots__ = ("flat", "slope")
-
-    def __init__(self, flat: Function, slope: Function | float = 1.0) -> None:
-        self.flat = flat
-        self.slope = slope
+    flat: Function
+    slope: Function | float = 1.0
 
     def __call__(self, *values: Any, **static: Any) -> Any:
         return self.flowing(lambda one, slope: slope, 1.0, values, static)
