@@ -34,6 +34,7 @@ from gradcli.ops.spec import Op, as_tuple
 from gradcli.reference.deadline import still_in_time
 
 UNIT = 2.0**-53  # unit roundoff of the arrays in which bounds are computed
+_ROWS = 32  # of the largest matrices whose functions are opened
 ELEMENTARY = 4  # with more ulps, a result is only as accurate as its operands, near its zeros
 
 
@@ -158,7 +159,10 @@ class Arithmetic:
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
-        if op.carries is None and not op.linear and op.body is not None and np.size(values[0]):
+        # The definition of an adjugate has a determinant for each entry of a matrix.
+        large = op.core_dims is not None and max(np.shape(values[0])) > _ROWS
+        opens = op.carries is None and not (op.linear or large) and np.size(values[0])
+        if opens and op.body is not None:
             opened = op.body(*operands, **static)
             if is_finite(opened.value):
                 return opened

@@ -112,7 +112,7 @@ class Expr(Operand):
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
-    __slots__ = ("_interned", "_last", "_most", "addressing", "is_heavy", "limits")
+    __slots__ = ("_interned", "_last", "_most", "addressing", "held", "is_heavy", "limits")
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
@@ -121,6 +121,9 @@ class Graph:
         self._most = limits.nodes  # last index that is allowed
         self.addressing = False  # whether a value was ever used as an index
         self.is_heavy = False  # whether any node takes much memory or time
+        # Results made with numbers that were taken beforehand, though one could differentiate by
+        # them: the nodes of these numbers, with their places in words.
+        self.held: dict[Expr, dict[Expr, str]] = {}
 
     def mark(self) -> tuple[int, int]:
         """Return a mark in the graph's growth, to which `forget_since` goes back."""

@@ -13,9 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import LimitError, ShapeError
+from gradcli.errors import LimitError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr, Graph, Reached, interpret, reachable
-from gradcli.graph.sweep import backward, fill_like, grad, itself, plus, vjp, zeros_like
+from gradcli.graph.sweep import (
+    backward,
+    fill_like,
+    grad,
+    itself,
+    plus,
+    useful_nodes,
+    vjp,
+    zeros_like,
+)
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
 from gradcli.ops.elementwise.logic import (
     Pieces,
@@ -259,8 +268,18 @@ class Growth(NamedTuple):
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     """Return a derivative expression of the language.
 
-    ``vector`` is the seed, or the tangent of "jvp" and "hvp".
+    ``vector`` is the seed, or the tangent of "jvp" and "hvp". Raises TypeMismatchError where y
+    depends on x by a number that was taken beforehand, whose part would be left out.
     """
+    order, held = reachable([y]), y.graph.held
+    flows = useful_nodes(order) & held.keys() if held else ()
+    taken = (pair for node in order if node in flows for pair in held[node].items())
+    for number, place in taken:
+        if x in useful_nodes(reachable([number])):
+            name = x.payload.name if x.is_leaf else x.static.get("name")
+            raise TypeMismatchError(
+                f"no derivative by '{name}': it is {place}, which takes a number known beforehand"
+            )
     if kind in ("hessian", "hvp") and math.prod(y.shape) != 1:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:

@@ -318,12 +318,8 @@ def split_glued(name: str, known: Collection[str]) -> list[str] | None:
             [*before, part] for before, part in parts if part in known or part in ("e", "pi", "π")
         ]
         best.append(min(found, key=len, default=None))
-    parts_of_all = best[-1]
-    return (
-        parts_of_all
-        if parts_of_all is not None and any(part in known for part in parts_of_all)
-        else None
-    )
+    whole = best[-1] or []
+    return whole if any(part in known for part in whole) else None
 
 
 def unknown_function(

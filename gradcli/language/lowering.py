@@ -36,7 +36,14 @@ from gradcli.language.calls import (
     refuse_neighbours,
     unknown_function,
 )
-from gradcli.language.names import DERIVATIVES, FreeVariable, Function, Module, Thing
+from gradcli.language.names import (
+    DERIVATIVES,
+    FreeVariable,
+    Function,
+    Module,
+    Thing,
+    nodes_in,
+)
 from gradcli.language.reading import Reading, attribute
 from gradcli.language.scope import Scope
 from gradcli.language.statements import read_again
@@ -115,7 +122,7 @@ class Lowering(Reading):
         UnknownNameError, MissingValueError and AmbiguousError for names, ArgumentError, ShapeError
         and TypeMismatchError for what functions and operators cannot take, LimitError.
         """
-        self.mentions, self.static_uses, self._results = False, {}, {}
+        self.mentions, self.static_uses, self.held, self._results = False, {}, {}, {}
         expression = self.read = as_read(expression, self.scope)
         self._stack = [Frame(expression, source, self.statement, {})]
         try:
@@ -147,6 +154,10 @@ class Lowering(Reading):
             if type(made) is Frame:
                 return made
             results.append(frame.keep(node, made))
+            if self.held:
+                for result in nodes_in(results[-1]):
+                    self.graph.held.setdefault(result, {}).update(self.held)
+                self.held = {}
         return None
 
     def _return(self, frame: Frame, result: Any) -> None:

@@ -241,10 +241,8 @@ class Scope:
 
     def unbind(self, name: str) -> None:
         """Leave a name without a value."""
-        self.names.pop(name, None)
-        self.leaves.pop(name, None)
-        self.objects.pop(name, None)
-        self.failed.pop(name, None)
+        for table in (self.names, self.leaves, self.objects, self.failed):
+            table.pop(name, None)
 
     @contextmanager
     def temporary_names(self) -> Iterator[None]:
@@ -431,6 +429,8 @@ class Builder(Host):
         self.graph = scope.graph
         # Those of the last expression and of the names that it mentions.
         self.static_uses: dict[StaticUse, None] = {}
+        # Numbers taken for the node of the tree that is being lowered (`Graph.held`).
+        self.held: dict[Expr, str] = {}
 
     def value(self, result: Any, depth: int = 0) -> Expr:
         """Convert a result to a node.
@@ -478,6 +478,8 @@ class Builder(Host):
 
     def _note_use(self, node: Expr, kind: str, place: str) -> None:
         """Note that the values of leaves are taken here."""
+        if kind in (ORDER, QUANTITY):
+            self.held[node] = place
         for part in reachable([node]):
             if part.is_leaf:
                 self.static_uses[StaticUse(part, MASK if node.kind == "bool" else kind, place)] = (

@@ -26,7 +26,7 @@ from gradcli.errors import (
     as_gradcli_error,
     did_you_mean,
 )
-from gradcli.graph.nodes import Expr, Leaf, Values, forward, hold_program, reachable
+from gradcli.graph.nodes import Expr, Values, forward, hold_program, reachable
 from gradcli.graph.sweep import has_nan, is_zero, useful_nodes, vjps_at
 from gradcli.language.calls import is_function
 from gradcli.language.reading import names_among
@@ -301,7 +301,7 @@ def _listed_variables(
         is_free = leaf.kind == FLOAT and leaf not in scope.frozen
         return is_free and leaf.payload.name not in options.freeze
 
-    leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
+    leaves = [node for node in order if node.is_leaf]
     found = {leaf.payload.name: leaf for leaf in leaves if varies(leaf)}
     if scope.requiring and order[-1] in scope.passed_back:
         found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
@@ -350,12 +350,11 @@ def _asked_variables(
             found[name] = node
     if scope.replaced:
         _refuse_two_values(scope, order, found)
-    reasons = _reasons(scope, order, uses)
-    reasons |= {
+    reasons = {
         use.leaf: f"{use.place}, which takes a number known beforehand"
         for use in uses
-        if use.kind == QUANTITY
-    }
+        if use.kind in (ORDER, QUANTITY)
+    } | _reasons(scope, order, uses)
     for name, node in found.items():
         if node in reasons:
             raise TypeMismatchError(
@@ -370,7 +369,7 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
     They are whole numbers where they stand, or they decide what is computed.
     """
     whole = {use.leaf: use.place for use in uses if use.kind in (ORDER, WHOLE)}
-    if scope.graph.addressing and any(node.op is to_int for node in order):
+    if scope.graph.addressing:
         addressing: set[Expr | None] = set()
         for node in reversed(order):
             if node.op is to_int or node in addressing:

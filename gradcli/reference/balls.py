@@ -95,8 +95,19 @@ def _faddeeva(x: arb, y: arb, order: arb, imaginary: arb) -> arb:
 
 
 def _of_the_last(method: str) -> Callable[..., arb]:
-    """Turn a method of the last number into a function."""
-    return lambda *given: getattr(given[-1], method)(*given[:-1])
+    """Turn a method of the last number into a function.
+
+    It has a double's digits more than the widest argument: FLINT integrates some functions of wide
+    balls, and to more digits than these have it takes a second, and is worse.
+    """
+
+    def compute(*given: arb) -> arb:
+        known = min((1 + abs(x)).rel_accuracy_bits() for x in given)
+        with flint.ctx.workprec(min(flint.ctx.prec, max(known, 0) + 53)):
+            found: arb = getattr(given[-1], method)(*given[:-1])
+        return found
+
+    return compute
 
 
 _METHODS = """besselj bessel_j

@@ -248,6 +248,12 @@ def _floor(x: Interval) -> Found:
     return found, None if found.is_point else "jump"
 
 
+def _incomplete(of: Callable[[arb], arb], a: Interval, x: Interval, order: Interval) -> Any:
+    if order != NOUGHT or a.low <= 0:
+        return None
+    return _by_pieces(lambda p: of(p.gamma_lower(a.ball, 1)), _POSITIVE, x)
+
+
 _NAMES = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
 _DOMAINS = {x: Interval(arb(REAL[x].low), arb(REAL[x].high)) for x in _NAMES.split()}
 # Functions that are analytic between the ends of their domains, and whether they have no ends.
@@ -268,10 +274,7 @@ _SHAPES: dict[str, Callable[..., Found | None]] = {
     "spence": partial(_by_pieces, lambda p: _PI**2 / 6 if p == 0 else (1 - p).polylog(2), _POSITIVE),
     "expint": lambda n, x: _by_pieces(lambda p: INFINITE if p == 0 and n.low <= 1 else p.expint(n.ball), _POSITIVE, x),
     "besselk": lambda v, x: _by_pieces(lambda p: INFINITE if p == 0 else p.bessel_k(v.ball), _POSITIVE, x),
-    "gammainc": lambda a, x, order: None if order != NOUGHT or a.low <= 0 else _by_pieces(
-        lambda p: p.gamma_lower(a.ball, 1), _POSITIVE, x),
-    "gammaincc": lambda a, x, order: None if order != NOUGHT or a.low <= 0 else _by_pieces(
-        lambda p: 1 - p.gamma_lower(a.ball, 1), _POSITIVE, x),
+    "gammainc": partial(_incomplete, arb.__pos__), "gammaincc": partial(_incomplete, lambda lower: 1 - lower),
 }  # fmt: skip
 
 
