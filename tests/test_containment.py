@@ -17,6 +17,7 @@ from helpers import thinned
 
 import gradcli
 from gradcli import InternalError
+from gradcli.language import statements
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -99,6 +100,7 @@ def test_a_fault_ends_its_record_alone(
     clean = results(call_cli(*arguments).stdout)
     met = 0
     for turn in (1, 2, 3):
+        statements._statements_of_line.cache_clear()  # the clean run has parsed these lines
         monkeypatch.setattr(owner, attribute, raising_at(turn, original, error))
         monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / f"cache{turn}"))
         done = call_cli(*arguments)

@@ -160,7 +160,7 @@ class Arithmetic:
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
         # The definition of an adjugate has a determinant for each entry of a matrix.
-        large = op.core_dims is not None and max(np.shape(values[0])) > _ROWS
+        large = op.core_dims is not None and max(np.shape(values[0]), default=0) > _ROWS
         opens = op.carries is None and not (op.linear or large) and np.size(values[0])
         if opens and op.body is not None:
             opened = op.body(*operands, **static)

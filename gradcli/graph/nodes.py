@@ -136,7 +136,8 @@ class Graph:
         """
         interned, count = mark
         while len(self._interned) > interned:
-            self._interned.popitem()  # the newest node
+            _, newest = self._interned.popitem()
+            self.held.pop(newest, None)
         self._most = self._last + self.limits.nodes - count
 
     @property
