@@ -141,10 +141,10 @@ def test_whatever_is_read_is_printed_as_it_was_read():
                     )
             elif isinstance(statement, Query):
                 read += 1
-                shown = rewritten(statement.expression)
+                shown = rewritten(statement.expression, ())
                 (again,) = parse_statements(Source(shown), 10_000)
                 assert isinstance(again, Query), (text, shown)
-                assert rewritten(again.expression) == shown, text
+                assert rewritten(again.expression, ()) == shown, text
     assert read > 500
 
 
@@ -166,7 +166,7 @@ DEEP = {
 def test_no_length_is_too_much(text):
     (statement,) = parse_statements(Source(text), 10_000_000)
     assert isinstance(statement, Query)
-    assert rewritten(statement.expression)
+    assert rewritten(statement.expression, ())
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_no_length_is_too_much(text):
 def test_depth_is_limited(opening, inner, closing):
     (read,) = parse_statements(Source(opening * 5_000 + inner + closing * 5_000), 10_000_000)
     assert isinstance(read, Query)
-    assert rewritten(read.expression)
+    assert rewritten(read.expression, ())
     refused, *_ = parse_statements(Source(opening * 5_001 + inner + closing * 5_001), 10_000_000)
     assert isinstance(refused, LimitError)
     assert "5,000 levels" in refused.message

@@ -281,11 +281,11 @@ def _call_by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
 
 
 def _of_whole_orders(name: str) -> Callable[..., Any]:
-    """Return a function that takes whole orders only; the catalogue's takes all orders."""
+    """Return a function that takes a whole order only; the catalogue's takes all orders."""
 
     def run(order: Any, x: Any) -> Any:
-        if (np.asarray(arrays_of(order)) % 1).any():
-            raise ValueError(f"{name} takes whole orders: {name[0]}v takes others")
+        if np.ndim(number := arrays_of(order)) or number % 1:
+            raise ValueError(f"{name} takes one whole order: {name[0]}v takes others")
         return _call_by_name(name, order, x)
 
     return run
