@@ -30,7 +30,7 @@ from gradcli.graph.sweep import (
     vjps_at,
 )
 from gradcli.language.run import Program
-from gradcli.language.scope import ORDER, QUANTITY, Scope, StaticUse
+from gradcli.language.scope import QUANTITY, Scope, StaticUse
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.elementwise.exponential import has_exponent
@@ -367,7 +367,7 @@ def remarks(
     """
     found = []
     constant = {}
-    places = {use.leaf: use.place for use in uses if use.kind in (ORDER, QUANTITY)}
+    places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
     flows = useful_nodes(order) if zero or places else set()
     for name, x in wrt.items():
         if x in places:

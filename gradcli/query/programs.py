@@ -366,9 +366,10 @@ def _asked_variables(
 def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> dict[Expr, str]:
     """Return leaves without a derivative, each with the reason.
 
-    They are whole numbers where they stand, or they decide what is computed.
+    They are whole numbers where they stand, decide what is computed, or are orders of functions.
     """
-    whole = {use.leaf: use.place for use in uses if use.kind in (ORDER, WHOLE)}
+    orders, whole = ({u.leaf: u.place for u in uses if u.kind == kind} for kind in (ORDER, WHOLE))
+    whole |= orders
     if scope.graph.addressing:
         addressing: set[Expr | None] = set()
         for node in reversed(order):
@@ -379,7 +380,7 @@ def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> 
     flows = useful_nodes(order) if whole else set()
     found = {}
     for x, place in whole.items():
-        if x not in flows:
+        if x in orders or x not in flows:
             value = np.asarray(scope.values.get(x, 0))
             found[x] = f"{place}, by which there is no derivative here"
             if np.all(value == np.floor(value)):
