@@ -507,6 +507,7 @@ def around(
     def near_mark(mark: float, within: float) -> Way:
         return lambda base: mark * (1 + random.uniform(-within, within, base.shape))
 
+    @np.errstate(over="ignore")  # beside the largest floats a point may be infinite
     def move(way: Way) -> Point:
         moved = {leaf: way(np.asarray(values[leaf], float))[()] for leaf in movable}
         return {**values, **moved}
