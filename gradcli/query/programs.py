@@ -353,7 +353,7 @@ def _asked_variables(
     reasons = {
         use.leaf: f"{use.place}, which takes a number known beforehand"
         for use in uses
-        if use.kind in (ORDER, QUANTITY)
+        if use.kind == QUANTITY
     } | _reasons(scope, order, uses)
     for name, node in found.items():
         if node in reasons:
