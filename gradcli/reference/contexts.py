@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
 from gradcli.reference.deadline import still_in_time
 
 Limit = Callable[..., float]
+_GUARD = 20  # bits beyond those asked for
+_TERMS = 100_000  # most of a series until they fall
 
 # Limits as the last argument goes to infinity. NaN where a function has no limit, or none that
 # anything needs.
@@ -44,6 +46,9 @@ def context() -> Any:
 
     m = _class()()
     m.exp = m._wrap_libmp_function(exponential, mpc_exp)
+    for name in ("gamma", "rgamma"):  # for many digits mpmath makes a table first
+        own = getattr(m, name)
+        setattr(m, name, partial(_with_limits(name, lambda m, *x, own=own: own(*x)), m))
     return m
 
 
@@ -62,20 +67,53 @@ def _class() -> Any:
 
         psi = _with_limits("psi", mpmath.MPContext.psi)
 
+        def hypsum(self, p: int, q: int, flags: Any, given: Any, z: Any, **options: Any) -> Any:
+            """Sum a series, unless even its last terms grow."""
+            above, below = (
+                self.fprod(self.convert(x) + _TERMS for x in part)
+                for part in (given[:p], given[p:])
+            )
+            if p <= q and abs(z * above) > abs(_TERMS * below):
+                raise self.NoConvergence
+            return super().hypsum(p, q, flags, given, z, **options)
+
     return Context
 
 
 def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def run_limited(m: Any, *numbers: Any, **options: Any) -> Any:
         still_in_time()
-        is_one = len(numbers) < 2 or not all(isinstance(x, (int, float, m.mpf)) for x in numbers)
+        real = all(isinstance(x, (int, float, m.mpf, m.mpq)) for x in numbers)
+        is_one = len(numbers) < 2 or not real
         *finite, last = [is_one or m.isfinite(x) for x in numbers] or [True]
         if last and all(finite):
-            return function(m, *numbers, **options)
+            known = _by_flint(m, name, numbers) if real and not options else None
+            return function(m, *numbers, **options) if known is None else known
         is_known = all(finite) and numbers[-1] == math.inf and name in _LIMITS
         return m.mpf(_LIMITS[name](*numbers[:-1]) if is_known else math.nan)
 
     return run_limited
+
+
+def _by_flint(m: Any, name: str, numbers: tuple[Any, ...]) -> Any:
+    """Return a value that FLINT knows to all digits, for which mpmath may take seconds."""
+    if not has_flint():
+        return None
+    import flint
+
+    from gradcli.reference.ball import REAL, of_mpmath, sharpen
+    from gradcli.reference.balls import FUNCTIONS
+
+    function = REAL[name].method if name in REAL else FUNCTIONS.get(name)
+    if function is None:
+        return None
+    try:
+        with flint.ctx.workprec(m.prec + _GUARD):
+            found = sharpen(function, [of_mpmath(m.convert(x)._mpf_) for x in numbers])
+    except (Undecidable, ArithmeticError, TypeError, ValueError):
+        return None
+    is_known = found.is_finite() and found.rel_accuracy_bits() >= m.prec
+    return m.ldexp(*map(int, found.mid().man_exp())) if is_known else None
 
 
 # -- Whether numbers can be enclosed here, and what is raised where enclosures leave something

@@ -389,6 +389,7 @@ def _zeta_slope(x: Any, q: Any, n: int) -> Any:
     def at(x: float, q: float) -> float:
         if x == 1 or not (-5 < x < math.inf and 0 < q < math.inf):
             return math.nan
+        x = min(x, 1e20)  # from there on, powers of doubles are 0, 1 or infinite
         zeros = max(0, (x if x > 0 else 1) * math.log2(q))
         with workprec(100 + int(min(1200, zeros))):
             # For x < 0, mpmath counts down by ones from an integer q, but not from a number next to
@@ -410,6 +411,10 @@ def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
         return q**-x + _zeta_reference(m, x, q + 1)
     if not q > 0:
         return m.nan
+    if x > 1e10:  # where powers are infinite, or as good as nothing, larger ones only take longer
+        if x * m.log(q) < -1e15:
+            return m.inf
+        x = x if q < 1 else min(x, 1e10 * max(1, 1 / (m.log(q) or 1)))
     beside = m.ldexp(1, -m.prec - 10) if q > 1e3 and x < 0 else 0  # an integer takes mpmath q steps
     # mpmath's error is small relative to 1, not to its result.
     with m.workprec(m.prec + 20 + int(min(1200, max(0, max(1.0, float(x)) * m.mag(q))))):

@@ -186,17 +186,24 @@ class WholeDerivative:
             # them.
             symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(len(inputs))]
             expressions, sizes = dict(zip(inputs, symbols, strict=True)), dict.fromkeys(inputs, 1)
+            doubtful = set[int]()  # what sympy does not know to be real, and may take apart
             for serial in in_time(order):
                 arguments = nodes[serial].arguments
+                traced = {a.serial for a in arguments if type(a) is Traced}
                 sizes[serial] = 1 + sum(
                     [sizes[a.serial] if type(a) is Traced else 1 for a in arguments]
                 )
+                plain_step = isinstance(nodes[serial].function, Arithmetic)
+                if doubtful & traced and not plain_step:
+                    sizes[serial] *= 2
                 if sizes[serial] > _HEAVIEST:
                     raise Unsupported("an expression of so many nodes")
                 known = [
                     expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments
                 ]
                 expressions[serial] = _write(nodes[serial], known)
+                if doubtful & traced or not (plain_step or expressions[serial].is_real):
+                    doubtful.add(serial)
             pairs = zip(results, weights, strict=True)
             total = sympy.Add(
                 *[
