@@ -27,6 +27,7 @@ from gradcli.graph.nodes import Domain, dependents, interpret
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.elementwise.trigonometric import hypot
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Carrier, Op
 
@@ -270,6 +271,8 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
             return np.where(y.still_, power, np.where(fast, _FAST, np.nan))
         if op is div:
             return operands[0].order - operands[1].order
+        if op is hypot:
+            return np.minimum(*[o.order for o in operands])
         if op in (add, sub):
             x, y = operands
             return np.where(x.order == y.order, np.nan, np.minimum(x.order, y.order))
