@@ -222,10 +222,8 @@ def put_text(text: str) -> None:
 
 def say(text: str) -> None:
     """Lines beside the output: errors, notes, warnings."""
-    from gradcli.texts import inert_lines
-
     if sys.stderr is not None:  # given None, print would use standard output
-        print(inert_lines(text), file=sys.stderr, flush=True)
+        _put_lines(sys.stderr, text)
 
 
 def say_last(text: str) -> None:
@@ -254,13 +252,20 @@ def hint(text: str) -> None:
 
 
 def put_rows(text: str) -> None:
-    """Rows, whose lines are broken between words on a terminal, or for who asks for columns."""
-    if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
-        put_text(text + "\n")
-        return
-    from gradcli.cli.write.terminal import console, plain_text, put_lines
+    """Rows of what is listed."""
+    _put_lines(sys.stdout, text)
 
-    put_lines(console(sys.stdout), plain_text(text))
+
+def _put_lines(stream: Any, text: str) -> None:
+    """Lines that are broken between words on a terminal, or for who asks for columns."""
+    if stream.isatty() or "COLUMNS" in os.environ:
+        from gradcli.cli.write.terminal import console, show_error
+
+        show_error(console(stream, "never"), text)
+        return
+    from gradcli.texts import inert_lines
+
+    print(inert_lines(text), file=stream, flush=True)
 
 
 def is_styled(color: str) -> bool:

@@ -207,7 +207,7 @@ def show_error(console: Console, rendered: str) -> None:
             styled.stylize("red", line.index("^"))
         elif said.startswith("= help"):
             styled.stylize("cyan", line.index("=") + 2, line.index(":"))
-        if not number or (said.startswith("=") and not said.startswith("= repeat: ")):
-            put_lines(console, styled)
-        else:
+        if said.lstrip(" 0123456789").startswith(("|", "-->", "= repeat: ")):
             console.print(styled, soft_wrap=True)
+        else:
+            put_lines(console, styled)
