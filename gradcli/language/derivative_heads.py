@@ -41,7 +41,7 @@ class Head(NamedTuple):
 _LONGEST_HEAD = 4 * _HIGHEST  # in tokens
 _ORDER = r"(?:\*\* ([0-9]+) |([⁰¹²³⁴-⁹]+) )?"
 _HEADS = {
-    sign: re.compile(rf"{sign} {_ORDER}/ ((?:{sign}\S+ {_ORDER}){times})")
+    sign: re.compile(rf"{sign} {_ORDER}/ (\( )?((?:{sign}\S+ {_ORDER}){times})(?(3)\) )")
     for sign, times in (("d", ""), ("∂", "+"))
 }  # for texts of tokens, joined by blanks
 
@@ -59,7 +59,7 @@ def head(tokens: list[Token], start: int, stop: int) -> Head | None:
         return None
     variables: list[str] = []
     words = {sign}
-    for joined, *order in re.findall(rf"{sign}(\S+) {_ORDER}", found[3]):
+    for joined, *order in re.findall(rf"{sign}(\S+) {_ORDER}", found[4]):
         words.add(sign + joined)
         names = [joined] if sign == "d" else [name for name in joined.split(sign) if name]
         variables += [*names, *names[-1:] * (_order(*order) - 1)]

@@ -19,6 +19,7 @@ from gradcli.errors import (
     ArgumentError,
     GradcliError,
     LimitError,
+    MissingValueError,
     TypeMismatchError,
 )
 from gradcli.graph.nodes import Expr
@@ -69,7 +70,7 @@ from gradcli.language.syntax import (
 from gradcli.ops import registry
 from gradcli.ops.calling.meanings import DIALECT_OF
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
-from gradcli.ops.calling.textbook import MARKS, is_own
+from gradcli.ops.calling.textbook import MARKS, NOT_COMPUTED, is_own
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.text import Expansion, expand_call
@@ -149,6 +150,10 @@ class Lowering(Reading):
             node = nodes[place]
             try:
                 made = _RULES[type(node)](self, node, frame)
+            except MissingValueError as error:
+                raise (self._unknown_around(node, frame) or error).at(
+                    node.span, frame.source
+                ) from None
             except GradcliError as error:
                 raise error.at(node.span, frame.source) from None
             if type(made) is Frame:
@@ -158,6 +163,15 @@ class Lowering(Reading):
                 for result in nodes_in(results[-1]):
                     self.graph.held.setdefault(result, {}).update(self.held)
                 self.held = {}
+        return None
+
+    def _unknown_around(self, node: Node, frame: Frame) -> GradcliError | None:
+        """Return the error of a call around a node of what is not computed, such as an integral."""
+        for call in frame.expression.nodes[len(frame.results) :]:
+            if type(call) is Call and call.span.start <= node.span.start < call.span.end:
+                name = frame.text_of(call.callee)
+                if name in NOT_COMPUTED and name not in self.scope.functions:
+                    return unknown_function(self.scope, name, []).at(call.callee.span)
         return None
 
     def _return(self, frame: Frame, result: Any) -> None:
