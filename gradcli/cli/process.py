@@ -223,7 +223,7 @@ def put_text(text: str) -> None:
 def say(text: str) -> None:
     """Lines beside the output: errors, notes, warnings."""
     if sys.stderr is not None:  # given None, print would use standard output
-        _put_lines(sys.stderr, text)
+        _put_lines(sys.stderr, text, sys.stderr.isatty())
 
 
 def say_last(text: str) -> None:
@@ -252,13 +252,13 @@ def hint(text: str) -> None:
 
 
 def put_rows(text: str) -> None:
-    """Rows of what is listed."""
-    _put_lines(sys.stdout, text)
+    """Rows of what is listed, broken as on a terminal for who asks for columns, too."""
+    _put_lines(sys.stdout, text, sys.stdout.isatty() or "COLUMNS" in os.environ)
 
 
-def _put_lines(stream: Any, text: str) -> None:
-    """Lines that are broken between words on a terminal, or for who asks for columns."""
-    if stream.isatty() or "COLUMNS" in os.environ:
+def _put_lines(stream: Any, text: str, broken: bool) -> None:
+    """Lines, broken between words where the terminal is narrower."""
+    if broken:
         from gradcli.cli.write.terminal import console, show_error
 
         show_error(console(stream, "never"), text)

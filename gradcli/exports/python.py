@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError, one_of
-from gradcli.exports.subject import Names, Subject, describe, plain, writable
+from gradcli.exports.subject import Names, OfNumbers, Subject, describe, plain, writable
 from gradcli.graph.nodes import Expr, Transcription, interpret, reachable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
@@ -512,7 +512,7 @@ class SympyModule(PythonModule):
             )
         from gradcli.formulas.textbook import simplify
 
-        subject = plain(subject)
+        subject = plain(subject, OfNumbers)
         value, *slopes = subject.roots
         roots = [value, *simplify(slopes, value.graph)]  # as formulas, for symbols are never NaN
         return super().function(subject.rebuilt({node: node for node in reachable(roots)}, roots))

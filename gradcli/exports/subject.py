@@ -86,6 +86,23 @@ class _Plain(Rebuilding):
         return super().operation(node, op, operands)
 
 
+class OfNumbers(_Plain):
+    """Values of numbers, of which none is NaN: what is true of all numbers stays so."""
+
+    def operation(self, node: Expr, op: Op, operands: list[Expr]) -> Expr:
+        made = super().operation(node, op, operands)
+        if node.kind != "bool":
+            return made
+        if [operand.kind for operand in operands] == ["float"]:
+            truths = {*op.forward(np.array([-math.inf, -2.0, 0.0, 0.5, math.inf])).tolist()}
+            found = None if len(truths) > 1 else truths.pop()
+        else:
+            found = op.simpler and op.simpler(made, *operands)
+        if isinstance(found, bool):
+            return self.graph.constant(found)
+        return made if found is None else found
+
+
 class _Composing(_Plain):
     """Operations without a text made of those that have one."""
 
@@ -200,9 +217,9 @@ def _is_bounded(op: Op, static: Mapping[str, Any]) -> bool:
         return bool(np.isfinite(op.forward(*points, **static)).all())
 
 
-def plain(subject: Subject) -> Subject:
+def plain(subject: Subject, domain: type[_Plain] = _Plain) -> Subject:
     """Return what is exported, without what is about the program rather than about numbers."""
-    return _interpret(subject, _Plain(subject.value.graph))
+    return _interpret(subject, domain(subject.value.graph))
 
 
 def _interpret(subject: Subject, domain: Rebuilding) -> Subject:

@@ -93,6 +93,8 @@ class BoundRecord(Answer):
         d = "d/d{}" if len(self.grad) == 1 else "∂/∂{}"
         found = {} if self.value is None else {"value": self.value}
         found |= {printable(d.format(name)): bound for name, bound in self.grad.items()}
+        bounded = any(math.isfinite(end) for bound in found.values() for end in bound[:2])
+        proved = "yes, by interval arithmetic" if bounded else "nothing: no end is finite"
         norms = {
             f"norm {name}": "unbounded" if most is None else f"at most {most!r}"
             for name, most in (self.lipschitz or {}).items()
@@ -104,7 +106,7 @@ class BoundRecord(Answer):
                 for label, bound in found.items()
             ),
             *(labelled_line(printable(label), norm, "formula") for label, norm in norms.items()),
-            labelled_line("proved", "yes, by interval arithmetic"),
+            labelled_line("proved", proved),
             *(labelled_line(note.kind, note.text_with_place, "note") for note in self.notes),
             *notes(self.warnings),
         ]

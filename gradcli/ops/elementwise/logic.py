@@ -70,6 +70,8 @@ def _simpler_and(out: Any, x: Any, y: Any) -> Any:
 
 
 def _simpler_or(out: Any, x: Any, y: Any) -> Any:
+    if number_of(y) is False:
+        return x
     # x == max(x) or (both are NaN): the second part matters only where there is no number to print.
     both_nan = y.op is logical_and and all(part.op is isnan for part in y.operands)
     return x if both_nan and x.op is equal else None
