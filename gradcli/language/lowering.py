@@ -150,11 +150,9 @@ class Lowering(Reading):
             node = nodes[place]
             try:
                 made = _RULES[type(node)](self, node, frame)
-            except MissingValueError as error:
-                raise (self._unknown_around(node, frame) or error).at(
-                    node.span, frame.source
-                ) from None
             except GradcliError as error:
+                if type(error) is MissingValueError:
+                    self._refuse_integrals(frame)
                 raise error.at(node.span, frame.source) from None
             if type(made) is Frame:
                 return made
@@ -165,14 +163,12 @@ class Lowering(Reading):
                 self.held = {}
         return None
 
-    def _unknown_around(self, node: Node, frame: Frame) -> GradcliError | None:
-        """Return the error of a call around a node of what is not computed, such as an integral."""
-        for call in frame.expression.nodes[len(frame.results) :]:
-            if type(call) is Call and call.span.start <= node.span.start < call.span.end:
-                name = frame.text_of(call.callee)
-                if name in NOT_COMPUTED and name not in self.scope.functions:
-                    return unknown_function(self.scope, name, []).at(call.callee.span)
-        return None
+    def _refuse_integrals(self, frame: Frame) -> None:
+        """Raise UnknownNameError for calls of what is not computed, where a name has no value."""
+        for node in frame.expression.nodes:
+            name = frame.text_of(node.callee) if type(node) is Call else ""
+            if name in NOT_COMPUTED and name not in self.scope.functions:
+                raise unknown_function(self.scope, name, []).at(node.callee.span, frame.source)
 
     def _return(self, frame: Frame, result: Any) -> None:
         """Give the result of a function's body to the call that waits for it."""
