@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.inert import latex_text, xml_text
-from gradcli.texts import words
+from gradcli.texts import pairs, words
 
 _LARGEST = 100  # most entries of an array that is written out
 
@@ -101,8 +101,8 @@ _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[\d.]+|\S")
 _ESCAPE, _SPACE = "\\", "&#160;"  # a space that is kept at the edge of a text
 _THIN = '<mspace width="0.17em"/>'  # before the name of a function
-_SIGNS = {"cdot": "⋅", "infty": "∞", "-": "−", "lnot": "¬"}
-_TAGS = {"^": "msup", "_": "msub", "\\frac": "mfrac", "\\sqrt": "msqrt"}
+_SIGNS = pairs("cdot ⋅, infty ∞, - −, lnot ¬")
+_TAGS = pairs(r"^ msup, _ msub, \frac mfrac, \sqrt msqrt")
 
 
 def mathml(latex: str) -> str:

@@ -156,6 +156,11 @@ def by_word(table: Mapping[str, _Value]) -> dict[str, _Value]:
     return {word: value for keys, value in table.items() for word in keys.split()}
 
 
+def pairs(text: str) -> dict[str, str]:
+    """Return a table of words, from ``"key value, key value"``."""
+    return {key: value for pair in text.split(",") for key, value in [pair.split()]}
+
+
 _LONGEST_WORD = 60  # longest word for which a likely spelling is sought
 # Only the first so many candidates are looked at, so that an error takes no longer in a program of
 # millions of names.

@@ -29,7 +29,6 @@ from gradcli.exports.python import (
     is_shared,
     number_text,
     operator_text,
-    text_of,
     wrap,
 )
 from gradcli.exports.subject import (
@@ -59,6 +58,7 @@ class Syntax:
     constant, variable, loop  templates of a name and a text; of an index and how far it goes
     table                     of a type, a name and entries
     leaf                      how an argument's entries are called, by its own name and its shape
+    builtins                  functions that the language has itself, by what a text calls them
     """
 
     name: str
@@ -72,6 +72,7 @@ class Syntax:
     table: str
     reserved: Collection[str]
     leaf: Callable[[Names, str, tuple[int, ...]], str]
+    builtins: dict[str, str]
 
     def number(self, value: float) -> str:
         return number_text(value, self.nan, self.infinity)
@@ -90,19 +91,12 @@ def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
     )
 
 
-@cache
-def builtins(file: str) -> dict[str, str]:
-    """Return the functions that a language has itself, by what a text calls them.
-
-    The first lines of the file list them.
-    """
-    found = {}
-    for line in re.findall(r"^// has (.*)$", text_of(file), re.MULTILINE):
-        prefix, _, names = line.partition(":")
-        for word in names.split():
-            ours, _, theirs = word.partition("=")
-            found[ours] = prefix.strip() + (theirs or ours)
-    return found
+def _builtins(listed: Mapping[str, str]) -> dict[str, str]:
+    """Return functions of a language by what a text calls them, listed by what stands before."""
+    pairs = [
+        (prefix, *word.partition("=")) for prefix, names in listed.items() for word in names.split()
+    ]
+    return {ours: prefix + (theirs or ours) for prefix, ours, _, theirs in pairs}
 
 
 @cache
@@ -130,9 +124,9 @@ class Loops:
     comment  what it computes, in words
     """
 
-    def __init__(self, syntax: Syntax, library: Iterable[str], file: str, subject: Subject) -> None:
-        """Begin the text of a subject, by functions of the language (``file``) and a library."""
-        functions = {name: name for name in library} | builtins(file)
+    def __init__(self, syntax: Syntax, library: Iterable[str], subject: Subject) -> None:
+        """Begin the text of a subject, by functions of the language and a library."""
+        functions = {name: name for name in library} | syntax.builtins
         subject = loopable(subject, syntax.name, functions)
         reserved = {*syntax.reserved, *functions, *functions.values(), subject.function}
         self.syntax = syntax
@@ -552,6 +546,11 @@ _C = Syntax(
     "c", "(double)", "NAN", "INFINITY", _array, "const double {} = {};", "double {} = {};",
     "for (int {0} = 0; {0} < {1}; {0}++) {{", "static const {} {}[] = {{{}}};", _RESERVED_IN_C,
     lambda names, own, shape: own if shape else f"{own}[0]",
+    _builtins({"": """
+        exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt cbrt pow
+        atan2 hypot remainder=remainder_of fma fabs floor ceil trunc rint copysign fmod erf erfc gammaln=lgamma
+        gamma=tgamma isnan isinf isfinite signbit
+    """}),
 )  # fmt: skip
 
 
@@ -564,14 +563,14 @@ class CFile:
         Raises UnsupportedInTargetError.
         """
         code = "\n\n\n".join(map(self._function, subjects))
-        own = builtins("c.c.txt")
+        own = _C.builtins
         available = {name: text for name, text in functions_in_c().items() if name not in own}
         library = [available[name] for name in called_functions(code, available)]
         heading = "#include <float.h>\n#include <math.h>\n#include <stdlib.h>"
         return "\n\n\n".join([heading, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        loops = Loops(_C, functions_in_c(), "c.c.txt", subject)
+        loops = Loops(_C, functions_in_c(), subject)
         subject, own = loops.subject, loops.own
         gradients = {
             name: loops.names.of(own[name], prefix="grad_") for name in sorted(subject.gradients)
@@ -640,6 +639,14 @@ _JAVASCRIPT = Syntax(
     "javascript", "Number", "NaN", "Infinity", "const {} = new Array({});".format, "const {} = {};", "let {} = {};",
     "for (let {0} = 0; {0} < {1}; {0}++) {{", "const {1} = [{2}];", _RESERVED_IN_JAVASCRIPT,
     lambda names, own, shape: names.of(f"{own}_flat") if shape else own,
+    _builtins({
+        "Math.": """
+            exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt cbrt pow
+            atan2 hypot fabs=abs floor ceil trunc
+        """,
+        "Number.": "isnan=isNaN isfinite=isFinite",
+        "": "remainder=remainder_of",
+    }),
 )  # fmt: skip
 
 
@@ -665,7 +672,7 @@ def _translation(text: str) -> str:
         .replace("DBL_MAX", "Number.MAX_VALUE")
         .replace("INFINITY", "Infinity")
     )
-    known = builtins("javascript.js.txt")
+    known = _JAVASCRIPT.builtins
     text = re.sub(r"\b(\w+)\(", lambda name: known.get(name[1], name[1]) + "(", head + end + body)
     return re.sub(r"/\* (.*) \*/", r"// \1", text)
 
@@ -689,7 +696,7 @@ class JavaScriptModule:
         return "\n\n\n".join([*made, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
-        loops = Loops(_JAVASCRIPT, _library(), "javascript.js.txt", subject)
+        loops = Loops(_JAVASCRIPT, _library(), subject)
         subject, own = loops.subject, loops.own
         loops.write()
         value = self._argument_text(loops, subject.value)

@@ -9,7 +9,7 @@ import keyword
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module, resources
@@ -308,7 +308,6 @@ def docstring(lines: Sequence[str]) -> list[str]:
 # names that modules import, or whose meaning in Python they rely on
 _IMPORTED = words("_tensor np numpy special linalg torch jax jnp float range list tuple slice")
 _CALL = re.compile(r"(?<![\w.])(np|special|linalg)\.(\w+)")
-_LACKS = re.compile("^# lacks (.*)$", re.MULTILINE)
 
 
 def _with_parameters(text: str, static: Mapping[str, Any]) -> str:
@@ -326,6 +325,7 @@ class ArrayTarget(PythonModule):
               name nothing of it
     prefixes  what stands in the place of NumPy's and SciPy's prefixes, which texts have by default
     imports   lines at the beginning of the file, by what the code mentions
+    lacks     names that the library does not have, and what texts for others mention
     """
 
     name: str
@@ -334,6 +334,7 @@ class ArrayTarget(PythonModule):
     imports: tuple[tuple[str, str], ...]
     tensor: bool = False
     decorated: str = ""
+    lacks: Set[str] = frozenset()
 
     def number(self, value: float) -> str:
         np_ = self.prefixes["np"]
@@ -378,7 +379,7 @@ class ArrayTarget(PythonModule):
                 if form is not None
                 else ""
             )
-            if found and self._lacks.isdisjoint(_WORD.findall(found)):
+            if found and self.lacks.isdisjoint(_WORD.findall(found)):
                 return found.replace("torch.array(", "torch.tensor(")
         return ""
 
@@ -396,12 +397,6 @@ class ArrayTarget(PythonModule):
         """Functions that code brings along, by their names."""
         return {**functions("arrays.py.txt"), **functions(f"{self.name}.py.txt")}
 
-    @cached_property
-    def _lacks(self) -> frozenset[str]:
-        """Names that the library does not have, and what texts for others mention."""
-        listed = _LACKS.search(text_of(f"{self.name}.py.txt"))
-        return frozenset(listed[1].split() if listed else ())
-
     def _spell(self, text: str) -> str:
         """Replace the names of functions in a text by those that the library has.
 
@@ -412,7 +407,7 @@ class ArrayTarget(PythonModule):
             own = f"_{call[2]}"
             return (
                 own
-                if call[2] in self._lacks and own in self._functions
+                if call[2] in self.lacks and own in self._functions
                 else self.prefixes[call[1]] + call[2]
             )
 
@@ -479,12 +474,20 @@ NUMPY = ArrayTarget(
 TORCH = ArrayTarget(
     "torch", "torch", {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."},
     ((r"\bnumpy\.", "import numpy"), ("", "import torch")), tensor=True,
+    lacks=words("""
+        cbrt gamma betaln betainc expi expn erfi rgamma struve airy fresnel spence spherical_jn hyp1f1 hyp2f1 exprel
+        lambertw dawsn ellipk ellipe shichi sici jv yv iv kv beta binom
+    """),
 )  # fmt: skip
 JAX = ArrayTarget(
     "jax", None, {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."},
     (("", "import jax"), ("", "import jax.numpy as jnp"), (r"jax\.scipy\.special", "import "
     "jax.scipy.special"),
      (r"jax\.scipy\.linalg", "import jax.scipy.linalg")),
+    lacks=words("""
+        torch numpy _tensor erfcx erfi rgamma struve airy fresnel spherical_jn hyp1f1 hyp2f1 exprel lambertw dawsn
+        ellipk ellipe shichi sici jv yv iv kv beta binom
+    """),
 )  # fmt: skip
 
 

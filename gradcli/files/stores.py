@@ -27,6 +27,7 @@ from gradcli.files import npy
 from gradcli.files.npy import open_data, refuse_unnameable, unreadable
 from gradcli.limits import Limits
 from gradcli.storage import cannot_write
+from gradcli.texts import pairs
 
 Region = tuple[slice, ...]
 _AT_ONCE = 1 << 26  # bytes read at once from a store without chunks
@@ -140,7 +141,7 @@ def library(name: str, suffix: str) -> Any:
         ) from error
 
 
-_EXTRAS = {".zarr": "zarr", ".h5": "hdf5", ".hdf5": "hdf5", ".parquet": "parquet"}
+_EXTRAS = pairs(".zarr zarr, .h5 hdf5, .hdf5 hdf5, .parquet parquet")
 
 
 def _real(dtype: Any, name: str) -> np.dtype[Any]:

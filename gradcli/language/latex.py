@@ -24,7 +24,7 @@ from gradcli.language.syntax import (
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.texts import Source, Span, by_word, suggestion, words
+from gradcli.texts import Source, Span, by_word, pairs, suggestion, words
 
 LEVELS = 60  # most levels of nested groups and command arguments
 
@@ -33,7 +33,7 @@ _SYMBOLS = by_word({
     "ne neq": "!=", "lt": "<", "gt": ">", "colon": ":",
 })  # fmt: skip
 _NAMES = {
-    "infty": "inf", "pi": "pi", "ell": "ell", "hbar": "hbar",
+    **pairs("infty inf, pi pi, ell ell, hbar hbar"),
     **{name: name for name in textbook.GREEK}, **{f"var{name}": name for name in textbook.GREEK},
     **{name: name for name in words("Gamma Delta Theta Lambda Xi Sigma Upsilon Phi Psi Omega")},
 }  # fmt: skip

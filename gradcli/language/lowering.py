@@ -166,7 +166,9 @@ class Lowering(Reading):
     def _refuse_integrals(self, frame: Frame) -> None:
         """Raise UnknownNameError for calls of what is not computed, where a name has no value."""
         for node in frame.expression.nodes:
-            name = frame.text_of(node.callee) if type(node) is Call else ""
+            if not isinstance(node, Call):
+                continue
+            name = frame.text_of(node.callee)
             if name in NOT_COMPUTED and name not in self.scope.functions:
                 raise unknown_function(self.scope, name, []).at(node.callee.span, frame.source)
 

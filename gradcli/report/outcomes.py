@@ -18,7 +18,7 @@ from gradcli.check.verdicts import Verdict
 from gradcli.data import canonical
 from gradcli.errors import InternalError
 from gradcli.report.records import Record
-from gradcli.texts import printable
+from gradcli.texts import pairs, printable
 
 STATUSES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = STATUSES
@@ -234,12 +234,12 @@ def _without_digits(record: Record) -> bool:
 
 # The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when
 # it is asked for.
-KINDS = {
-    "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
-    "junit": "machine_reports.JUnitReport", "github": "pages.GitHubReport", "gitlab": "machine_reports.GitLabReport",
-    "sarif": "machine_reports.SarifReport",
-    "markdown": "pages.MarkdownReport",
-}  # fmt: skip
+KINDS = pairs("""
+    text pages.TextReport, json machine_reports.JsonReport, jsonl machine_reports.JsonLinesReport,
+    junit machine_reports.JUnitReport, github pages.GitHubReport,
+    gitlab machine_reports.GitLabReport, sarif machine_reports.SarifReport,
+    markdown pages.MarkdownReport
+""")
 
 
 def make(kind: str, stream: TextIO, **how: bool) -> Report:

@@ -24,7 +24,7 @@ from gradcli.ops.spec import Op
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import caller, record_of
 from gradcli.tensors.torch.namespace import function
-from gradcli.texts import words
+from gradcli.texts import pairs, words
 
 
 class Chosen(np.ndarray):
@@ -242,11 +242,11 @@ def rule_of(name: str) -> Rule | None:
     return partial(_call, caller(own, JAX))
 
 
-RENAMED = {
-    "add_any": "add", "and": "logical_and", "or": "logical_or", "not": "logical_not", "eq": "equal", "ne": "not_equal",
-    "gt": "greater", "ge": "greater_equal", "lt": "less", "lt_to": "less", "le": "less_equal", "le_to": "less_equal",
-    "regularized_incomplete_beta": "betainc",
-}  # fmt: skip
+RENAMED = pairs("""
+    add_any add, and logical_and, or logical_or, not logical_not, eq equal, ne not_equal, gt greater,
+    ge greater_equal, lt less, lt_to less, le less_equal, le_to less_equal,
+    regularized_incomplete_beta betainc
+""")
 _PLACED = ("accuracy", "sharding", "out_sharding")  # parameters that say nothing about numbers
 
 

@@ -42,6 +42,7 @@ from gradcli.ops.registry import (
 )
 from gradcli.ops.spec import as_tuple
 from gradcli.ops.text import list_operands
+from gradcli.texts import pairs
 
 # -- Arrays in a row, along an axis that they have ------------------------------------------------
 
@@ -450,7 +451,7 @@ def pad(
     return x
 
 
-_NUMPYS = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_NUMPYS = pairs("constant constant, reflect reflect, replicate edge, circular wrap")
 _pad = pad
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from gradcli.errors import UnknownNameError
 from gradcli.ops.constants import NAMED, TAU
+from gradcli.texts import words
 
 NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 
@@ -18,7 +19,7 @@ Dialect = Literal["numpy", "torch", "jax"]
 DIALECTS: tuple[str, ...] = get_args(Dialect)  # a text may be written for these; SciPy's is NumPy's
 
 # Modules that have functions of their own, rather than those of a part of a library.
-ROOT_MODULES = frozenset({"numpy", "torch", "math", "jax.numpy"})
+ROOT_MODULES = words("numpy torch math jax.numpy")
 
 # Names of modules that a program may use without an import line. Its own import lines take
 # precedence.
@@ -103,7 +104,7 @@ class DType(NamedTuple):
     name: str
 
 
-DTYPES = ("float64", "float32", "double", "float", "float16", "half", "bool", "int64", "int32", "long", "int", "bool_")
+DTYPES = words("float64 float32 double float float16 half bool int64 int32 long int bool_")
 
 # Names of a module that are not functions. They say less about the dialect than functions do.
 CONSTANTS = frozenset({"pi", "e", "tau", "inf", "nan", "newaxis", *DTYPES})

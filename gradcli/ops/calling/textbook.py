@@ -10,12 +10,12 @@ import re
 from functools import cache
 
 from gradcli.ops.spec import Op
-from gradcli.texts import words
+from gradcli.texts import pairs, words
 
 MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs", "||": "norm"}  # signs before an operand or around it
 # Textbook names that no library has.
 SPELLINGS = {
-    **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
+    **{f"ar{name}": f"a{name}" for name in words("sinh cosh tanh sech csch coth")},
     "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
 }
 
@@ -50,10 +50,9 @@ _IN_USE = """
 """
 WORDS = frozenset(_IN_USE.split())
 # More textbook names. Where they are not applied to anything, they are names like any other.
-CALLED = {
-    "lg": "log10", "tg": "tan", "ctg": "cot", "cosec": "csc", "arctg": "atan", "arcctg": "acot",
-    "sh": "sinh", "ch": "cosh", "th": "tanh",
-}
+CALLED = pairs("""
+    lg log10, tg tan, ctg cot, cosec csc, arctg atan, arcctg acot, sh sinh, ch cosh, th tanh
+""")
 _LOG = re.compile(rf"log(?:_([0-9]+|[^\W\d_][0-9]?|{'|'.join(sorted(GREEK))})|([₀-₉]+))")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SIZE = (2, 3)  # fewest and most letters that a book writes together for a product

@@ -74,6 +74,7 @@ from gradcli.ops.special.incomplete import (
     ndtri,
 )
 from gradcli.ops.special.integrals import i0e, i1e
+from gradcli.texts import pairs
 
 MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
@@ -81,7 +82,7 @@ _MOMENTS = ("mean", "entropy", "probs", "logits")  # functions that take no x
 _QUANTILES = ("ppf", "icdf")
 # The values below and above the support.
 _ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}
-_MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
+_MIRRORED = pairs("cdf sf, sf cdf, logcdf logsf, logsf logcdf")
 _FOLLOWS: dict[str, tuple[str, Function]] = {
     "logcdf": ("cdf", log), "logsf": ("sf", log),
 }
@@ -441,7 +442,7 @@ Family("vonmises", "kappa", {
 # -- PyTorch's names and parameters, and the divergences between two of a family -----------------
 
 
-_METHODS = {"log_prob": "logpdf", "cdf": "cdf", "icdf": "ppf", "entropy": "entropy", "mean": "mean", }
+_METHODS = pairs("log_prob logpdf, cdf cdf, icdf ppf, entropy entropy, mean mean")
 
 
 def _declare(name: str, parameters: str, methods: Mapping[str, Any]) -> None:

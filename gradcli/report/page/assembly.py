@@ -28,17 +28,11 @@ from gradcli.report.explanation import (
 from gradcli.report.pictures import svg
 from gradcli.report.records import text_of
 from gradcli.report.shown_explanation import Sheet, ShownExplanation, recorded_line
-from gradcli.texts import one_line, words
+from gradcli.texts import one_line, pairs, words
 
 # -- The story: what happens in which order, forward and backward ---------------------------------
 
-PHASES = {
-    "start": "Start",
-    "forward": "Forward",
-    "seed": "Backward",
-    "backward": "Backward",
-    "end": "Gradient",
-}
+PHASES = pairs("start Start, forward Forward, seed Backward, backward Backward, end Gradient")
 _INFIX = words("+ - * / ** @ ^ < > <= >= == !=")
 _MOST_NUMBERS = 50_000  # numbers in arrays that a page writes out
 

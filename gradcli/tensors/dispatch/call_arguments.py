@@ -23,7 +23,7 @@ from gradcli.tensors.core.levels import physical
 from gradcli.tensors.core.modes import state, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
-from gradcli.texts import words
+from gradcli.texts import pairs, words
 
 # Functions of PyTorch's that take numbers alone, too, without any tensor, and those that take one
 # beside a tensor.
@@ -70,7 +70,7 @@ _ALSO = {
 
 # Parameters that are truncated to whole numbers if they multiply whole numbers.
 TRUNCATED: Mapping[str, tuple[str, ...]] = {
-    "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
+    "addcmul": ("value",), **dict.fromkeys(words("addmm addmv addbmm baddbmm"), ("alpha", "beta")),
 }  # fmt: skip
 # The dtypes of results. Some functions are made of operations on floats, but return whole numbers
 # again: of the first tensor's dtype, or long. Others cast a value to the dtype of the tensor that
@@ -100,7 +100,7 @@ _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
     "trace": (2, 2),
 }  # fmt: skip
-_SCALING = ("add", "sub", "subtract", "rsub")  # by the number alpha
+_SCALING = words("add sub subtract rsub")  # by the number alpha
 # Methods that also have an in-place form, in addition to the elementwise ones.
 IN_PLACE_TOO = words("""
     add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
@@ -112,9 +112,7 @@ IN_PLACE_TOO = words("""
 """)
 # Functions that are not methods in PyTorch.
 NO_METHODS = ("isin", "rsub")
-_SPELLED = {
-    "x": "input", "y": "other", "arrays": "tensors", "axis": "dim", "keepdims": "keepdim",
-}  # fmt: skip
+_SPELLED = pairs("x input, y other, arrays tensors, axis dim, keepdims keepdim")
 
 
 def bare(name: str) -> str:

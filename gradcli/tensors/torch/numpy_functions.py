@@ -246,7 +246,7 @@ _ENTRIES = words("""
     result_type may_share_memory shares_memory ravel_multi_index unravel_index
     tril_indices_from einsum_path triu_indices_from diag_indices_from
 """)  # fmt: skip
-_LIKE = ("zeros_like", "ones_like", "full_like", "empty_like")
+_LIKE = words("zeros_like ones_like full_like empty_like")
 _COUNTS = words("bincount histogram histogram_bin_edges histogram2d histogramdd")
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _of_entries(getattr(np, name)) for name in _ENTRIES},
