@@ -293,7 +293,7 @@ class GradItem(pytest.Function):
 
         # A representation that can be sent between processes; its content is replaced.
         said = excinfo.getrepr(style="native")
-        said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
+        said.reprtraceback.reprentries[0].lines = [f"{block(excinfo.value.outcome)}\n"]
         crash = said.reprcrash
         if crash is not None:
             crash.path, crash.lineno, crash.message = (

@@ -393,7 +393,7 @@ def disarm(found: re.Match[str]) -> str:
 
 
 def clip_text(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def one_line(text: str, limit: int) -> str:

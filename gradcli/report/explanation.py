@@ -359,7 +359,7 @@ def round_number(value: Any, digits: int | None, listed: int = LISTED) -> tuple[
         return "", False
     if isinstance(value, tuple):
         parts = [round_number(part, digits, listed) for part in value]
-        return "(" + ", ".join(text for text, _ in parts) + ")", any(lost for _, lost in parts)
+        return f"({', '.join(text for text, _ in parts)})", any(lost for _, lost in parts)
     array = np.asarray(value)
     if array.size > listed:
         return _range(array), False

@@ -83,7 +83,7 @@ class JsonLinesReport(Report):
         self._end()
 
     def _put(self, item: dict[str, Any]) -> None:
-        self.stream.write(encode(item) + "\n")
+        self.stream.write(f"{encode(item)}\n")
         self.stream.flush()
 
     def _end(self) -> None:

@@ -111,7 +111,7 @@ class TextReport(Report):
         self._put(summary.line())
 
     def _put(self, text: str) -> None:
-        self.stream.write(inert_lines(text) + "\n")
+        self.stream.write(f"{inert_lines(text)}\n")
 
 
 # -- Markdown ------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class MarkdownReport(Report):
         full = markdown_block(block(replace(outcome, repeat=None)))
         if outcome.repeat is not None:
             # In a block of its own, so that it can be copied.
-            full += "\n" + markdown_block(outcome.repeat, "sh")
+            full += f"\n{markdown_block(outcome.repeat, 'sh')}"
         return _Finding((outcome.rule, id, where, expr, why), full)
 
     def text(self, summary: Summary, room: int = ROOM) -> str:
@@ -171,7 +171,7 @@ class MarkdownReport(Report):
         rows = _within(room, _table(found))
         shown = max(len(rows) - 1, 0)  # without the table's head
         if shown:
-            text += "\n" + "".join(rows)
+            text += f"\n{''.join(rows)}"
             room -= _size("".join(rows))
         if self.worst.seen > shown:
             text += f"\nand {self.worst.seen - shown:,} more\n"
