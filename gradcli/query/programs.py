@@ -703,6 +703,11 @@ def records(
     """
     program = script.opened
     scope = program.scope
+    if (before := program.last) is not None:  # it has run, with other values
+        record = run_statement(program, before.statement, options, lower=lambda _: before)
+        if record is not None:
+            yield record
+        return
     for source in script.sources():
         if cache is not None and program.bind_number(source):
             continue
