@@ -83,12 +83,20 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
             if expr is None
             else f"'expr' must be a string, not {_kind(expr)}"
         )
+    get = data.get
     return InputRecord(
-        expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed"), limits),
-        tuple(_claims_of(data.get("expect"), limits)), data.get("meta"), _reason("skip", data.get("skip")),
-        _reason("xfail", data.get("xfail")), _option("rtol", data.get("rtol")), _option("atol", data.get("atol")),
-        _option("dialect", data.get("dialect")), _bindings_of(data),
-    )  # fmt: skip
+        expr,
+        get("id"),
+        _values(get("at"), limits, folder),
+        _names(get("wrt")),
+        _seed(get("seed"), limits),
+        tuple(_claims_of(get("expect"), limits)),
+        get("meta"),
+        _reason("skip", get("skip")),
+        _reason("xfail", get("xfail")),
+        given=_bindings_of(data),
+        **{name: _option(name, get(name)) for name in ("rtol", "atol", "dialect")},
+    )
 
 
 def _bindings_of(data: dict[str, Any]) -> dict[str, Any]:

@@ -394,9 +394,13 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
         if host is HOST and operands and name not in OF_NUMBERS and not tensors:
             raise argument_error(name, record.operands[0], arguments[0] if arguments else None)
         axis = static.get("axis")
-        is_place = type(axis) is int and axis not in (0, -1)  # a number has one axis of one entry
-        if is_place and isinstance(operands[0], Tensor) and not operands[0].ndim:
-            raise AxisError(axis, 0)
+        if (
+            type(axis) is int
+            and axis not in (0, -1)
+            and isinstance(operands[0], Tensor)
+            and not operands[0].ndim
+        ):
+            raise AxisError(axis, 0)  # a number counts as one axis of one entry
         start = next_index()
         result = region_of(record, operands, static)
         if result is None:
