@@ -56,10 +56,9 @@ def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
         data = parse_array(line, "a record", limits)
     except ValueError as error:
         if len(line) > limits.length:  # only part of the line was read
-            help = "raise it with --limit length=..."
             raise LimitError(
                 f"a record of {len(line):,} characters is over the limit of {limits.length:,}",
-                help=help,
+                help="raise it with --limit length=...",
             ) from None
         raise InputError(f"not a JSON record: {error}") from None
     if not isinstance(data, dict):
@@ -109,9 +108,12 @@ def refuse_unknown(
     """Raise UnknownFieldError for the first name that is none of the fields."""
     for name in data:
         if name not in fields:
-            listed = f"it has {', '.join(fields)}{otherwise}"
-            help = did_you_mean(name, fields, listed, cutoff=0.7)
-            raise UnknownFieldError(f"{what} has no field '{name}'", help=help)
+            raise UnknownFieldError(
+                f"{what} has no field '{name}'",
+                help=did_you_mean(
+                    name, fields, f"it has {', '.join(fields)}{otherwise}", cutoff=0.7
+                ),
+            )
 
 
 def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarray | str]:

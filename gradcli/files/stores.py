@@ -314,8 +314,10 @@ class Sink:
         try:
             self.folder.mkdir()
         except FileExistsError:
-            said = f"'{self.folder}' is of another run, which writes that file or was killed"
-            raise OutputError(said, help="remove that folder if nothing writes into it") from None
+            raise OutputError(
+                f"'{self.folder}' is of another run, which writes that file or was killed",
+                help="remove that folder if nothing writes into it",
+            ) from None
         except OSError as error:
             raise cannot_write(path, error) from None
         try:

@@ -332,8 +332,12 @@ class _Reader:
         if before:
             self.skip()
             if (last := self.command_here()) != closing:
-                help = f"close it with {before}{closing}"
-                self.fail(f"'{here}' is closed by '{last}'", self.at, self.at + len(last), help)
+                self.fail(
+                    f"'{here}' is closed by '{last}'",
+                    self.at,
+                    self.at + len(last),
+                    f"close it with {before}{closing}",
+                )
             self.at += len(closing)
         for _ in range(1 + is_argument):
             self.add(SYMBOL, ")", self.at - 1)

@@ -579,9 +579,10 @@ class _Parser:
             elif kind == PRIME:
                 opener = self.tokens[self.at + 1]
                 if not isinstance(node, Name) or opener.text != "(":
-                    help = "write x.T for the transpose"
                     self.fail(
-                        "a prime marks the derivative of a function, as in f'(2)", token.span, help
+                        "a prime marks the derivative of a function, as in f'(2)",
+                        token.span,
+                        "write x.T for the transpose",
                     )
                 self.at += 2
                 node = self.arguments(node, opener, primes=len(text) + text.count("″"))
@@ -779,8 +780,11 @@ class _Parser:
         """Parse ``subscripts = subscript { "," subscript } [ "," ]``."""
         found, commas, end = self.read_bracket(_SUBSCRIPTS, opener, self.subscript)
         if not found:
-            help = "write x[0], or x[:] for all entries"
-            self.fail("an index is missing", Span(opener.start, end), help)
+            self.fail(
+                "an index is missing",
+                Span(opener.start, end),
+                "write x[0], or x[:] for all entries",
+            )
         return self.push(Subscript(base, found, commas > 0, end))
 
     def subscript(self) -> Node:
@@ -898,8 +902,11 @@ class _Parser:
         for word in (left, token):
             between = word is token or type(node) is Name
             if word.kind == NAME and word.text in _WORDS and between:
-                message = f"'{word.text}' is a word of Python, and none of this language"
-                self.fail(message, word.span, _WORDS[word.text])
+                self.fail(
+                    f"'{word.text}' is a word of Python, and none of this language",
+                    word.span,
+                    _WORDS[word.text],
+                )
         gap = self.source.text[end_of(left) : token.start]
         if "\n" in gap:
             self.refuse_beside(node, token)
@@ -1135,12 +1142,16 @@ class _Parser:
         self.fail(message, token.span, f"write {help}")
 
     def refuse_closing(self, token: Token) -> NoReturn:
-        help = "remove it, or open the bracket before"
-        self.fail(f"'{token.text}' closes nothing", token.span, help)
+        self.fail(
+            f"'{token.text}' closes nothing", token.span, "remove it, or open the bracket before"
+        )
 
     def refuse_open(self, opener: Token) -> NoReturn:
-        help = f"add the missing '{_CLOSING[opener.text]}'"
-        self.fail(f"'{opener.text}' is never closed", opener.span, help)
+        self.fail(
+            f"'{opener.text}' is never closed",
+            opener.span,
+            f"add the missing '{_CLOSING[opener.text]}'",
+        )
 
     def refuse_end(self, token: Token) -> None:
         """Refuse a bracket that is open at the end."""

@@ -218,13 +218,13 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         made = PROPERTIES.get(name)
         return METHODS[name].of(base) if made is None else made(builder, builder.value(base))
     if name[-1] == "_" != name[-2:-1] and (calls.is_method(name[:-1]) or not calls.is_method(name)):
-        help = (
-            f"write x.{name[:-1]}(y) for a new one"
-            if calls.is_method(name[:-1])
-            else "write y = x + 1 for a new one"
-        )
         raise UnknownNameError(
-            f"'{name}' changes a value in place: a value stays as it is", help=help
+            f"'{name}' changes a value in place: a value stays as it is",
+            help=(
+                f"write x.{name[:-1]}(y) for a new one"
+                if calls.is_method(name[:-1])
+                else "write y = x + 1 for a new one"
+            ),
         )
     if calls.is_method(name):
         return Function(name, NUMPY if calls.exists(name, NUMPY) else TORCH, base)

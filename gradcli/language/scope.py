@@ -446,13 +446,13 @@ class Builder(Host):
             raise self.missing_value(result)
         if isinstance(result, (bool, int, float)):
             return self.constant(result)
-        help = (
-            "write [x, y] for an array; a comma is never a decimal point"
-            if isinstance(result, tuple) and not isinstance(result, DType)
-            else None
-        )
         raise TypeMismatchError(
-            f"{kind_in_words(result)} where a number or an array is wanted", help=help
+            f"{kind_in_words(result)} where a number or an array is wanted",
+            help=(
+                "write [x, y] for an array; a comma is never a decimal point"
+                if isinstance(result, tuple) and not isinstance(result, DType)
+                else None
+            ),
         )
 
     @abstractmethod

@@ -170,11 +170,11 @@ class FunctionCase(AskedFunction):
         folder: Path | None = None,
     ) -> None:
         if not request.function:
-            example = (
-                "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or "
-                "--by torch for PyTorch's own"
+            raise UsageError(
+                "--function names the function whose gradient this is",
+                help="gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or "
+                "--by torch for PyTorch's own",
             )
-            raise UsageError("--function names the function whose gradient this is", help=example)
         if request.parameters is not None and request.by != "torch":
             raise UsageError(
                 "--parameters are those of a torch.nn.Module", help="it goes with --by torch"
@@ -319,12 +319,10 @@ class ListedFunctions(Work):
                 if settings.path is None
                 else f"{path_text(settings.path)} lists none"
             )
-            example = (
-                '[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = '
-                '"pkg.losses:slope", at = {x = "randn(5)"}'
-            )
             raise UsageError(
-                f"--functions is about the functions of the settings: {where}", help=example
+                f"--functions is about the functions of the settings: {where}",
+                help='[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = '
+                '"pkg.losses:slope", at = {x = "randn(5)"}',
             )
         self.listed, self.path = settings.functions or (), settings.path
         self.folder = here() if settings.path is None else settings.path.parent
