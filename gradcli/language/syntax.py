@@ -137,22 +137,15 @@ def next_token(source: Source, start: int) -> tuple[Token, int]:
 
 def _bad_character(source: Source, char: str, start: int) -> ParseError:
     shown = repr(char) if char.isprintable() else f"U+{ord(char):04X}"
+    message = f"unexpected character {shown}"
+    help = _HELP.get(source.text[start : start + 2], _HELP.get(char))
     if 0xDC80 <= ord(char) <= 0xDCFF:
-        return ParseError(
-            f"the byte 0x{ord(char) - 0xDC00:02x} is not valid UTF-8", span=Span(start, start + 1), source=source,
-            help="save the text as UTF-8",
-        )  # fmt: skip
-    if char == "\r":
-        return ParseError(
-            "a carriage return (U+000D) alone ends no line", span=Span(start, start + 1), source=source,
-            help="end lines with \\n or \\r\\n; in one line, separate statements with ;",
-        )  # fmt: skip
-    return ParseError(
-        f"unexpected character {shown}",
-        span=Span(start, start + 1),
-        source=source,
-        help=_HELP.get(source.text[start : start + 2], _HELP.get(char)),
-    )
+        message = f"the byte 0x{ord(char) - 0xDC00:02x} is not valid UTF-8"
+        help = "save the text as UTF-8"
+    elif char == "\r":
+        message = "a carriage return (U+000D) alone ends no line"
+        help = "end lines with \\n or \\r\\n; in one line, separate statements with ;"
+    return ParseError(message, span=Span(start, start + 1), source=source, help=help)
 
 
 def superscript_value(text: str) -> float:

@@ -72,15 +72,13 @@ class FunctionProcess(Worker):
         self, among: list[Any], functions: Sequence[str | None], seconds: float | None, folder: Path
     ) -> None:
         super().__init__(among, _answer_questions, functions, folder)
-        self._end = None if seconds is None or seconds >= _LONGEST else time.monotonic() + seconds
+        self._budget = Budget(None if seconds is None or seconds >= _LONGEST else seconds)
 
     def heard(self, question: Any = None) -> Any:
         """Its answer to a question, or what it says next. Raises GradcliError, and Late."""
         if question is not None:
             self.ask(question)
-        if not self.pipe.poll(
-            None if self._end is None else max(0.0, self._end - time.monotonic())
-        ):
+        if not self.pipe.poll(self._budget.time_left):
             raise Late
         try:
             answer = self.answer()
