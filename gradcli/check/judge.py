@@ -249,9 +249,9 @@ Checked = tuple[VariableCheck | None, dict[str, VariableCheck]]  # the value, an
 def _form(root: Expr, *nodes: Expr) -> tuple[Any, ...]:
     """Return what a judge knows of a function and of the names that its gradient is by.
 
-    It holds for all values: the nodes of the function and of what the engine has expanded it to,
-    leaves, about how many scalar operations and entries, whether operations have kinks, and whether
-    arrays are judged as wholes.
+    It holds for all values: leaves of the function and of what the engine has expanded it to, about
+    how many scalar operations and entries, whether operations have kinks, and whether arrays are
+    judged as wholes.
     """
     order = reachable([root])
     orders = definition_order(root, nodes), order
@@ -261,7 +261,7 @@ def _form(root: Expr, *nodes: Expr) -> tuple[Any, ...]:
     # Otherwise entries may lie on kinks.
     smooth = not any(op.elementwise for op in turning)
     is_large = size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
-    return order, leaves, size, sum(sizes), bool(turning), is_large
+    return leaves, size, sum(sizes), bool(turning), is_large
 
 
 @dataclass(eq=False)
@@ -305,8 +305,9 @@ class Judge:
         self.gradients = [
             broadcast(np.asarray(given[name]), x.shape) for name, x in self.wrt.items()
         ]
-        self.order, leaves, self.size, self.entries, self.turns, self.is_large = (
-            self.root.graph.known(_form, self.root, *self.nodes)
+        known = self.root.graph.known
+        leaves, self.size, self.entries, self.turns, self.is_large = known(
+            _form, self.root, *self.nodes
         )
         self.leaves = {leaf: self.scope.values[leaf] for leaf in leaves}
         self.names = ["value", *self.wrt]
@@ -496,7 +497,7 @@ class Judge:
     @cached_property
     def _masks(self) -> list[Expr]:
         """The masks by which entries of the function are chosen."""
-        indexed = any("index" in node.static for node in self.order)
+        indexed = any("index" in node.static for node in reachable([self.root]))
         return [
             mask
             for mask in self.scope.masks

@@ -220,7 +220,7 @@ class Loops:
 
     def _loop(self, index: str, extent: int, line: str) -> None:
         self._add(self.syntax.loop.format(index, extent))
-        self._add("    " + line)
+        self._add(f"    {line}")
         self._add("}")
 
     def _fill(self, name: str, axes: Sequence[Axis], text: str) -> None:

@@ -270,7 +270,7 @@ class PythonModule:
         lines += docstring([*told, *self.notes])
         results = [f"value = {value}", f"return value, {{{', '.join(entries)}}}"]
         for line in [*taken, *text.lines, *results]:
-            lines += wrap("    " + line)
+            lines += wrap(f"    {line}")
         return "\n".join(lines)
 
     @property

@@ -530,7 +530,7 @@ class Program:
         """Return whether it computes the same of all values of the same shapes and kinds."""
         scope = self.scope
         asks = self.asked == 1 and self.last is not None and isinstance(self.last.statement, Query)
-        return asks and not (scope.is_decided or scope.deviations or scope.failed)
+        return asks and not (scope.is_decided or scope.deviations)
 
     def take(self, values: Mapping[str, Any]) -> None:
         """Take other values from outside, of the same names, shapes and kinds."""

@@ -261,7 +261,7 @@ def _answers(
             refuse_unknown(Options(over=asked["over"]), (), known)
         options = Options(state=read.pop("random_state", 0), **asked, **read)
         shapes = [(name, value.dtype, value.shape) for name, value in programs.values.items()]
-        idle = _idle_programs(text, *making, options.state, *programs.deviations, *shapes)
+        idle = _idle_programs(function, text, *making, options.state, *programs.deviations, *shapes)
         try:
             program = idle.pop()  # no other thread has it then
         except IndexError:

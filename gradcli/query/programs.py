@@ -201,9 +201,8 @@ class UsedNames:
         remarks = []
         for place, name in enumerate(lost):
             meant = did_you_mean(name, others) if place < _MEANT else None
-            remarks.append(
-                f"'{name}' is mentioned nowhere{places[name]}" + (f": {meant}" if meant else "")
-            )
+            help = f": {meant}" if meant else ""
+            remarks.append(f"'{name}' is mentioned nowhere{places[name]}{help}")
         return remarks
 
 

@@ -23,7 +23,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from struct import Struct
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,9 +51,6 @@ SAFETY = 16.0  # factor on the error that two estimates of a derivative show
 # Relative to the sum of sizes along a direction, or to an entry: smaller errors pass.
 TOLERANCE = 1e-8
 _HALF_OF_CUT = 1 << 52 - KEPT
-_CUT = -2 * _HALF_OF_CUT
-_KEPT_BITS = _CUT & (1 << 64) - 1
-_DOUBLE, _INTEGER = Struct("d"), Struct("Q")
 _SOME = 1_000  # entries of a result that are held to the reference
 # The same where NumPy has a loop in the reference's precision.
 _SOME_OF_A_LOOP = 10 if WIDER else 200
@@ -135,9 +131,7 @@ class StandIns:
         if isinstance(x, tuple):
             return tuple(map(self.widen, x))
         x = np.asarray(x)
-        if x.dtype.char == "d":
-            self.narrow = True
-            return x.astype(self.dtype, copy=False)
+        self.narrow |= x.dtype.char == "d"
         return x.astype(self.dtype, copy=False) if is_float(x) else x
 
     def round(self, x: Any, in_place: bool = False) -> Any:
@@ -153,15 +147,11 @@ class StandIns:
         x = np.asarray(x)
         if x.dtype.char != "d":
             return x
-        if not x.ndim:  # a tenth of the time
-            (bits,) = _INTEGER.unpack(_DOUBLE.pack(x))
-            bits = bits + _HALF_OF_CUT & _KEPT_BITS
-            return np.float64(*_DOUBLE.unpack(_INTEGER.pack(bits)))
         if x.size > 1 and not any(x.strides):
             return np.broadcast_to(self.round(x.flat[0]), x.shape)
         bits = x.view(np.int64)
         bits = np.add(bits, _HALF_OF_CUT, out=bits if in_place and x.flags.owndata else None)
-        bits &= _CUT
+        bits &= -2 * _HALF_OF_CUT
         return bits.view(np.float64)
 
     # -- Entry by entry

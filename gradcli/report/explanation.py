@@ -377,7 +377,7 @@ def _range(array: np.ndarray) -> str:
     ends = [f"{float(end):.3g}" for end in (finite.min(), finite.max())]
     bad = array.size - finite.size
     span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-    return f"{shape}, {span}" + (f", {bad} not finite" if bad else "")
+    return f"{shape}, {span}{f', {bad} not finite' if bad else ''}"
 
 
 def size(value: Any) -> float:

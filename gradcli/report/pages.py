@@ -102,7 +102,7 @@ class TextReport(Report):
 
     def put_block(self, text: str) -> None:
         """Put what is wrong with a case."""
-        self._put(text + "\n")
+        self._put(f"{text}\n")
 
     def put_note(self, text: str) -> None:
         self._put(text)
@@ -260,7 +260,7 @@ class GitHubReport(Report):
             except OSError as error:
                 of_the_run.append(("warning", f"cannot write the step's summary: {error}"))
         told = (workflow_command(*each, title="gradcli check") for each in of_the_run)
-        return "".join(line + "\n" for line in (*self.worst, *told))
+        return "".join(f"{line}\n" for line in (*self.worst, *told))
 
     def _summarize(self, file: Path, summary: Summary) -> bool:
         """Return whether there was room for at least a few words."""
