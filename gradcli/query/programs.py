@@ -702,7 +702,7 @@ def records(
     """
     program = script.opened
     scope = program.scope
-    if (before := program.last) is not None:  # it has run, with other values
+    if (before := program.last) and not cache:  # it has run, with other values
         record = run_statement(program, before.statement, options, lower=lambda _: before)
         if record is not None:
             yield record
