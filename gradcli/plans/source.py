@@ -75,8 +75,8 @@ class Source:
         self._kept: list[Any] = []  # keeps alive what `_constants` tells apart by identity
         self._last = 0
         self.namespace: dict[str, Any] = {
-            **vars(math), "empty": np.empty, "zeros": np.zeros,
-            "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+            **vars(math), "empty": np.empty,
+            "total": np.add.reduce, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 
     def new(self, letter: str) -> str:
