@@ -75,7 +75,7 @@ class Source:
         self._kept: list[Any] = []  # keeps alive what `_constants` tells apart by identity
         self._last = 0
         self.namespace: dict[str, Any] = {
-            **vars(math), "empty": np.empty,
+            **vars(math), "empty": np.empty, "zeros": np.zeros,
             "total": np.add.reduce, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 

@@ -118,7 +118,7 @@ def isneginf(x: Any) -> Any:
 
 
 _FLOATS = (float, np.float64)
-_MANY, _MIXED = 1 << 12, 16  # truths, and the share of both from which on bits are taken
+_MANY = 1 << 12  # truths of which it pays to take numbers' bits
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
@@ -127,7 +127,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     size = np.size(condition)
     if size > _MANY and {*map(type, (condition, x, y))} <= {np.ndarray, *_FLOATS}:
         held = np.count_nonzero(condition)
-        is_mixed = condition.dtype == bool and min(held, size - held) * _MIXED > size
+        is_mixed = condition.dtype == bool and min(held, size - held) * 16 > size
         if is_mixed and np.result_type(x, y) == np.float64:
             # np.where jumps by each truth: seven times as long, where they come as by chance.
             x, y = (np.asarray(part, np.float64).view(np.int64) for part in (x, y))
