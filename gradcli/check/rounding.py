@@ -391,12 +391,12 @@ class Arithmetic:
         if not (adds or by_entries or op is chain):
             return False
         if not adds and np.ndim(out):
-            whole: Any = np.abs(out) < 1 / self.unit
+            whole: Any = True
             for x in [out, *values]:
                 whole = whole & (x == np.rint(x))
                 if not whole.any():  # of most arrays no entry is
                     return False
-            return whole
+            return whole & (np.abs(out) < 1 / self.unit)
         if not all(map(_is_whole, [out, *values])):
             return False
         sizes = np.abs(values[0]) if adds and not compounds else np.max(np.abs(out), initial=0.0)

@@ -27,6 +27,7 @@ from gradcli.exports.python import (
     called_functions,
     functions,
     is_shared,
+    number_piece,
     number_text,
     operator_text,
     text_of,
@@ -42,7 +43,7 @@ from gradcli.exports.subject import (
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
 from gradcli.ops.spec import Op
-from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
+from gradcli.ops.text import ATOM, BINDING, SUM, Piece
 from gradcli.plans.index_form import Axis, Item, Reader
 from gradcli.texts import printable, words
 
@@ -302,8 +303,7 @@ class Loops:
         value = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
         if isinstance(value, bool):
             return Piece(("1" if value else "0", ATOM))
-        number = float(value)
-        return Piece((self.syntax.number(number), UNARY if math.copysign(1, number) < 0 else ATOM))
+        return number_piece(self.syntax.number(float(value)))
 
     def _read(self, item: Item) -> Piece:
         name = self.array_of(item.node)

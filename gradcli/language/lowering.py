@@ -213,7 +213,7 @@ class Lowering(Reading):
             return operand
         if node.operator == "-":
             number = operand.op is None and type(operand.payload) in (int, float)
-            return self.graph.constant(-operand.payload) if number else arithmetic.neg(operand)
+            return self.constant(-operand.payload) if number else arithmetic.neg(operand)
         if node.operator in MARKS:
             return registry.record_named(MARKS[node.operator])(operand)
         if node.operator == "~" and operand.kind != "bool":
@@ -268,7 +268,7 @@ class Lowering(Reading):
                 self.notes[
                     "E is the number e here, as in sympy; a binding gives it another value"
                 ] = None
-            return self.graph.constant(NAMED[name])
+            return self.constant(NAMED[name])
         if name in ROOTS:
             return self._module(ROOTS[name])
         return FreeVariable(name)
@@ -461,7 +461,7 @@ class Lowering(Reading):
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
-    Number: lambda low, node, frame: low.graph.constant(node.value),
+    Number: lambda low, node, frame: low.constant(node.value),
     Name: Lowering._name,
     Binary: Lowering._binary,
     ImpliedProduct: Lowering._binary,

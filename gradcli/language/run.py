@@ -219,7 +219,8 @@ class Bindings:
         deviation = self._deviation(statement)
         result = lowering.lower(statement.expression, statement.source)
         if is_object(result) or is_several(result, lowering.mentions):
-            scope.bind_object(name, Bound(result, lowering.mentions))
+            scope.unbind(name)
+            scope.objects[name] = Bound(result, lowering.mentions)
             return
         value = self._value(lowering.coerce(result, statement.expression, statement.source))
         if deviation is not None and value.mentions:

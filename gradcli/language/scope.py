@@ -219,11 +219,6 @@ class Scope:
         self.failed.pop(name, None)
         return leaf
 
-    def bind_object(self, name: str, bound: Any) -> None:
-        """Make a name stand for what is no value."""
-        self.unbind(name)
-        self.objects[name] = bound
-
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
         tables = (
@@ -427,6 +422,8 @@ class Builder(Host):
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.graph = scope.graph
+        self.constant = scope.graph.constant
+        self.check_array = scope.limits.check_array
         # Those of the last expression and of the names that it mentions.
         self.static_uses: dict[StaticUse, None] = {}
         # Numbers taken for the node of the tree that is being lowered (`Graph.held`).
@@ -448,14 +445,14 @@ class Builder(Host):
         if isinstance(result, FreeVariable):
             raise self.missing_value(result)
         if isinstance(result, (bool, int, float)):
-            return self.graph.constant(result)
-        help = (
-            "write [x, y] for an array; a comma is never a decimal point"
-            if isinstance(result, tuple) and not isinstance(result, DType)
-            else None
-        )
+            return self.constant(result)
         raise TypeMismatchError(
-            f"{kind_in_words(result)} where a number or an array is wanted", help=help
+            f"{kind_in_words(result)} where a number or an array is wanted",
+            help=(
+                "write [x, y] for an array; a comma is never a decimal point"
+                if isinstance(result, tuple) and not isinstance(result, DType)
+                else None
+            ),
         )
 
     @abstractmethod
@@ -491,11 +488,11 @@ class Builder(Host):
             raise LimitError(f"an array nested more than {self.scope.limits.dimensions} deep")
         nodes = [self.value(item, depth + 1) for item in items]
         if not nodes:
-            return self.graph.constant(np.zeros(0))
+            return self.constant(np.zeros(0))
         if all(node.is_constant for node in nodes):
             payloads = [node.payload for node in nodes]
             if len({np.shape(p) for p in payloads}) == 1:
-                return self.graph.constant(np.array(payloads))
+                return self.constant(np.array(payloads))
         rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
         return rows
 

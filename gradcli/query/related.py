@@ -158,8 +158,10 @@ class Implicit:
         bound = [name for name in scope.names if not scope.names[name].is_leaf]
         curve = y in bound
         if not curve and y not in names:
-            help = f"a curve is written {y} = ..." if y in scope.functions else None
-            raise UnknownNameError(_NO_NAME.format(y), help=help)
+            raise UnknownNameError(
+                _NO_NAME.format(y),
+                help=f"a curve is written {y} = ..." if y in scope.functions else None,
+            )
         if curve and len(names) != 1:
             said = ", ".join(names) or "no name"
             raise UsageError(f"a curve depends on one name, and '{y}' on {said}")

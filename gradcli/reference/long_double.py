@@ -208,7 +208,7 @@ def _by_entries(
         if slope is None:
             found.append(None)
             continue
-        product = np.asarray(cotangent * slope)
+        product = _product(cotangent, np.asarray(slope))
         off = None
         if own is not None:
             rough = np.abs(_rough(slope))
@@ -222,6 +222,15 @@ def _by_entries(
             off = None if off is None else np.where(flows, off, 0.0)
         found.append((product, off, flows))
     return found
+
+
+def _product(x: Any, y: Any) -> Any:
+    """Return a product of arrays; where one is 1 throughout, a view of the other."""
+    for one, other in ((x, y), (y, x)):
+        is_repeated = one.shape in ((), other.shape) and not any(one.strides)
+        if is_repeated and one.dtype == other.dtype and np.all(one.flat[:1] == 1):
+            return other[...]
+    return np.asarray(x * y)
 
 
 def _each(change: Callable[..., Any], parts: Iterable[Any], *given: Any) -> list[Any]:
@@ -287,7 +296,7 @@ def reference(
         table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
         start = broadcast(np.asarray(seed, held.dtype), root.shape), None, None
         adjoints = adjoints_of(table, root, wrt, start, held)
-    slopes = (adjoints.get(x, (np.zeros(x.shape), None, None)) for x in wrt)
+    slopes = (adjoints.get(x) or (np.zeros(x.shape), None, None) for x in wrt)
     found = [(table[root], None, None), *slopes]
     unit = np.finfo(np.float64 if held.narrow else held.dtype).eps
     return Reference(

@@ -144,8 +144,10 @@ def _refuse_targets(run: ChunkRun, targets: Mapping[str, str]) -> None:
                 help=f"it has {', '.join(results)}",
             )
         if results[name][1] is not None and not path.lower().endswith(SUFFIXES):
-            said = f"--save {name}={path}: this is not written chunk by chunk"
-            raise UsageError(said, help=f"the suffixes are {', '.join(SUFFIXES)}")
+            raise UsageError(
+                f"--save {name}={path}: this is not written chunk by chunk",
+                help=f"the suffixes are {', '.join(SUFFIXES)}",
+            )
 
 
 def _compute(run: ChunkRun, record: Record, targets: dict[str, str], limits: Limits) -> None:

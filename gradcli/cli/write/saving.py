@@ -98,8 +98,10 @@ class SavedArrays:
         if record.error is not None or record.mode == "assert":
             return
         if self.saved_from is not None:
-            said = f"--save takes one result, and has that of line {self.saved_from.line}"
-            raise UsageError(said, help="evaluate one expression to save of it")
+            raise UsageError(
+                f"--save takes one result, and has that of line {self.saved_from.line}",
+                help="evaluate one expression to save of it",
+            )
         _write_all(self.targets, {name: _array_of(record, name) for name in self.targets})
         self.saved_from = record
         for name in self.targets:
