@@ -139,7 +139,7 @@ def text_lines(text: str, *, keepends: bool = True) -> list[str]:
     """
     lines = text.split("\n")
     last = lines.pop()
-    found = [line + "\n" for line in lines] + ([last] if last else [])
+    found = [f"{line}\n" for line in lines] + ([last] if last else [])
     return found if keepends else [line.rstrip("\r\n") for line in found]
 
 

@@ -261,15 +261,15 @@ def _answers(
             refuse_unknown(Options(over=asked["over"]), (), known)
         options = Options(state=read.pop("random_state", 0), **asked, **read)
         shapes = [(name, value.dtype, value.shape) for name, value in programs.values.items()]
-        idle = _idle_programs(function, text, *making, options.state, *programs.deviations, *shapes)
+        making += [options.state, options.bare, *programs.deviations, *shapes]
+        idle = _idle_programs(function, text, *making)
         try:
-            program = idle.pop()  # no other thread has it then
+            program, lines = idle.pop(), None  # no other thread has it then
+            program.take(programs.values)
         except IndexError:
-            program = programs.fresh(options.state)
-        program.take(programs.values)
-        script, answers = Script(program, text_lines(text)), []
-        program.scope.needed = True
-        for record in answer(script, options):
+            program, lines = programs.fresh(options.state), text_lines(text)
+        program.scope.needed, answers = True, []
+        for record in answer(Script(program, lines), options):
             if record.error is not None:
                 raise record.error
             answers.append(record)

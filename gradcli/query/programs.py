@@ -669,10 +669,13 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Script(NamedTuple):
-    """The lines of a program, or of records, which have none of their own."""
+    """The lines of a program, or of records, which have none of their own.
+
+    There are no lines where a program that has run answers its last query for other values.
+    """
 
     program: Program | None
-    lines: Iterable[str]
+    lines: Any
     path: str | None = None  # path of the program's file; None for an expression
     stream: bool = False  # whether each line is answered as it arrives
 
@@ -702,7 +705,8 @@ def records(
     """
     program = script.opened
     scope = program.scope
-    if (before := program.last) and not cache:  # it has run, with other values
+    if script.lines is None:
+        before: Any = program.last
         record = run_statement(program, before.statement, options, lower=lambda _: before)
         if record is not None:
             yield record

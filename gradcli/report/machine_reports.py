@@ -293,7 +293,7 @@ class SarifReport(Report):
             f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n'
         )
         for number, result in enumerate(self.worst):  # one at a time, as they are large
-            self.stream.write(",\n" + result if number else result)
+            self.stream.write(f",\n{result}" if number else result)
         self.stream.write("\n]}\n]}\n")
         self.stream.flush()
 

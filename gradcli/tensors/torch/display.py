@@ -145,6 +145,6 @@ def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool) -> str:
             text += f",\n{' ' * len(_PREFIX)}{suffix}"
             length = len(_PREFIX) + len(suffix)
         else:
-            text += ", " + suffix
+            text += f", {suffix}"
             length += len(suffix) + 2
     return f"{text})"
