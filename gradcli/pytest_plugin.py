@@ -145,7 +145,8 @@ class CheckedFile(pytest.File):
         from gradcli.storage import path_text
         from gradcli.texts import printable
 
-        titles, met = Counter[str](), Counter[Any]()
+        titles: Counter[str] = Counter()
+        met: Counter[Any] = Counter()
         try:
             settings = _configuration(self.config).of(str(self.path))
             baseline = Baseline.load(

@@ -20,7 +20,7 @@ from gradcli.errors import (
     TypeMismatchError,
     as_gradcli_error,
 )
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, held_by, reachable
 from gradcli.language.calls import is_object, is_several
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
@@ -377,6 +377,9 @@ _TO_NUMBER = re.compile(
 )
 
 
+_LITTLE = 1 << 20  # bytes
+
+
 class BoundNumber(Binding):
     """Binding of a name to a number, whose text is parsed when somebody asks for more."""
 
@@ -525,26 +528,29 @@ class Program:
             self._kept = self.scope.mark()
         return lowered
 
-    @property
-    def is_reusable(self) -> bool:
-        """Return whether it computes the same of all values of the same shapes and kinds."""
-        scope = self.scope
-        asks = self.asked == 1 and self.last is not None and isinstance(self.last.statement, Query)
-        return asks and not (scope.is_decided or scope.deviations)
-
     def take(self, values: Mapping[str, Any]) -> None:
         """Take other values from outside, of the same names, shapes and kinds."""
         self.scope.outside = dict(values)
         for leaf, value in zip(self.scope.values, values.values(), strict=False):
             self.scope.set_value(leaf, value)
 
-    def release(self) -> None:
-        """Let go of the values from outside, and of nodes that only these have needed."""
-        scope, given = self.scope, len(self.scope.outside)
+    def release(self) -> bool:
+        """Let go of the values from outside, and of nodes that only these have needed.
+
+        Return whether its one query computes the same of all values of the same shapes and kinds,
+        and little memory is held for it.
+        """
+        scope, last = self.scope, self.last
+        scope.values |= dict.fromkeys([*scope.values][: len(scope.outside)])
         scope.outside = {}
-        scope.values |= dict.fromkeys([*scope.values][:given])
         self._used = self._used or scope.mark()
         scope.forget_since(self._used)
+        if self.asked > 1 or scope.is_decided or scope.deviations:
+            return False
+        if last is None or not isinstance(last.statement, Query):
+            return False
+        held = [*scope.values.values(), *(node.payload for node in reachable([last.value]))]
+        return held_by(held) < _LITTLE
 
     def end(self) -> None:
         """Let go of all nodes.

@@ -275,8 +275,7 @@ def _answers(
             answers.append(record)
     except GradcliError as error:
         raise given.in_words_of_api(error, usual, _by_name) from error.__cause__
-    if function is evaluate and program.is_reusable:
-        program.release()
+    if function is evaluate and program.release():
         idle.append(program)
     if not answers:
         raise ParseError(f"the program has nothing to {what}")
