@@ -336,7 +336,8 @@ def elementwise(
     """Register an operation that works entry by entry, with one partial for each operand.
 
     A smooth operation commonly needs all operands, and is right to 4 units in the last place; a
-    flat one rounds nothing. Its reference may be the name of mpmath's function.
+    flat one rounds nothing. Its reference may be the name of mpmath's function, and its forward
+    pass `OfSciPy`, for SciPy's function of that name.
     """
     if isinstance(reference, str):
         reference = partial(_call_in_context, reference)
@@ -355,7 +356,7 @@ def elementwise(
         places = [f"{{{place}}}" for place in range(len(signature.split()))]
         record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {
-        "forward": forward,
+        "forward": OfSciPy(name) if forward is OfSciPy else forward,
         "reference": reference,
         "kind": kind,
         "partials": partials or None,

@@ -85,11 +85,11 @@ def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         still_in_time()
         real = all(isinstance(x, (int, float, m.mpf, m.mpq)) for x in numbers)
         is_one = len(numbers) < 2 or not real
-        *finite, last = [is_one or m.isfinite(x) for x in numbers] or [True]
-        if last and all(finite):
-            known = _by_flint(m, name, numbers) if real and not options else None
+        finite = [is_one or m.isfinite(x) for x in numbers]
+        if all(finite):
+            known = _by_flint(m, name, numbers) if real and not options and has_flint() else None
             return function(m, *numbers, **options) if known is None else known
-        is_known = all(finite) and numbers[-1] == math.inf and name in _LIMITS
+        is_known = all(finite[:-1]) and numbers[-1] == math.inf and name in _LIMITS
         return m.mpf(_LIMITS[name](*numbers[:-1]) if is_known else math.nan)
 
     return run_limited
@@ -97,8 +97,6 @@ def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _by_flint(m: Any, name: str, numbers: tuple[Any, ...]) -> Any:
     """Return a value that FLINT knows to all digits, for which mpmath may take seconds."""
-    if not has_flint():
-        return None
     import flint
 
     from gradcli.reference.ball import REAL, of_mpmath, sharpen

@@ -167,7 +167,7 @@ log1p = elementwise(
 
 
 xlogy = elementwise(
-    "xlogy", "x y", OfSciPy("xlogy"), lambda m, x, y: m.zero if x == 0 else x * m.log(y),
+    "xlogy", "x y", OfSciPy, lambda m, x, y: m.zero if x == 0 else x * m.log(y),
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
@@ -178,7 +178,7 @@ xlogy = elementwise(
 
 
 @function(
-    forward=OfSciPy("xlog1py"),
+    forward=OfSciPy,
     partials=(
         lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
         lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),

@@ -87,7 +87,7 @@ polygamma: Op = elementwise(
 digamma = elementwise(
     "digamma psi",
     "x",
-    OfSciPy("digamma"),
+    OfSciPy,
     "digamma",
     lambda out, x: polygamma(x, n=1),
     domain="x is not 0, -1, -2, ...",
@@ -99,7 +99,7 @@ digamma = elementwise(
 gamma = elementwise(
     "gamma",
     "x",
-    OfSciPy("gamma"),
+    OfSciPy,
     "gamma",
     lambda out, x: out * digamma(x),
     saves="x out",
@@ -301,7 +301,7 @@ def _cancellation(m: Any, x: Any) -> Any:
 
 
 beta = elementwise(
-    "beta", "x y", OfSciPy("beta"), "beta",
+    "beta", "x y", OfSciPy, "beta",
     lambda out, x, y: out * (digamma(x) - digamma(x + y)), lambda out, x, y: out * (digamma(y) - digamma(x + y)),
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out",
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
@@ -311,7 +311,7 @@ beta = elementwise(
 
 
 @function(
-    forward=OfSciPy("betaln"),
+    forward=OfSciPy,
     partials=(lambda out, x, y: digamma(x) - digamma(x + y), lambda out, x, y: digamma(y) - digamma(x + y)),
     domain="x > 0 and y > 0", rounding=lambda m, out, x, y: 40 * m.abs(out) + _cancellation(m, x + y), ulps=400,
     carries=(_POLES, _POLES),

@@ -122,7 +122,7 @@ hypergeometric: Op = elementwise(
 
 
 @function(
-    forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
+    forward=OfSciPy, partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
 )
 def exprel(x: Any) -> Any:
     """(exp(x) - 1)/x, and 1 at 0."""
@@ -171,7 +171,7 @@ def _spence_reference(m: Any, x: Any) -> Any:
 
 
 spence = elementwise(
-    "spence", "x", OfSciPy("spence"), _spence_reference,
+    "spence", "x", OfSciPy, _spence_reference,
     lambda out, x: -1 / exprel(log(x)),
     domain="x >= 0", ulps=60, latex=r"\operatorname{{Li}}_{{2}}\left(1 - {x:term}\right)",
     doc="Spence's function, the integral of log(t)/(1 - t) from 1 to x: the dilogarithm of 1 - x.",

@@ -26,28 +26,28 @@ from gradcli.ops.registry import Function, OfSciPy, Op, declare, elementwise, fu
 from gradcli.ops.special.gamma import betaln, digamma, in_sympy, lgamma
 
 erf = elementwise(
-    "erf", "x", OfSciPy("erf"), "erf", lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
+    "erf", "x", OfSciPy, "erf", lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function. >>> erf(x/sqrt(2))",
     carries=(),
 )
 
 
 erfc = elementwise(
-    "erfc", "x", OfSciPy("erfc"), "erfc", lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
+    "erfc", "x", OfSciPy, "erfc", lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
 )
 
 
 erfi = elementwise(
-    "erfi", "x", OfSciPy("erfi"), "erfi", lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
+    "erfi", "x", OfSciPy, "erfi", lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
     carries=(),
 )
 
 
 @function(
-    forward=OfSciPy("erfcx"), partials=(lambda out, x: where(equal(out, 0), 0.0, 2 * x * out - TWO_BY_SQRT_PI),), saves="x out",
+    forward=OfSciPy, partials=(lambda out, x: where(equal(out, 0), 0.0, 2 * x * out - TWO_BY_SQRT_PI),), saves="x out",
     backward="SpecialErfcx", ulps=600, carries=(),
 )
 def erfcx(x: Any) -> Any:
@@ -56,7 +56,7 @@ def erfcx(x: Any) -> Any:
 
 
 erfinv = elementwise(
-    "erfinv", "x", OfSciPy("erfinv"), "erfinv", lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
+    "erfinv", "x", OfSciPy, "erfinv", lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
     saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is "
     "its derivative.",
     carries=(-1.0, 1.0),
@@ -237,7 +237,7 @@ def _ndtri(m: Any, x: Any) -> Any:
 
 
 ndtri = elementwise(
-    "ndtri", "x", OfSciPy("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
+    "ndtri", "x", OfSciPy, _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
     symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves="out", domain="0 <= x <= 1", backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.",
     carries=(0.0, 1.0),
@@ -251,7 +251,7 @@ def erfcinv(x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("logit"), partials=(lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))),), saves="x out", domain="0 <= x <= 1",
+    forward=OfSciPy, partials=(lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))),), saves="x out", domain="0 <= x <= 1",
     carries=(0.0, 1.0),
 )
 def logit(x: Any) -> Any:
@@ -266,7 +266,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 
 
 @function(
-    forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
+    forward=OfSciPy, partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
     domain="x >= 0", backward="SpecialEntr", ulps=3, carries=(0.0, 0.36787944117144233),
 )
 def entr(x: Any) -> Any:
@@ -409,14 +409,14 @@ gammainc_slope: Op = elementwise(
     domain="a > 0 and x >= 0", doc="The derivative of gammainc(a, x) by a.",
 )
 gammainc: Op = elementwise(
-    "gammainc", "a x", OfSciPy("gammainc"), _gammainc_reference,
+    "gammainc", "a x", OfSciPy, _gammainc_reference,
     lambda out, a, x: gammainc_slope(a, x), lambda out, a, x: gamma_density(a, x),
     symbolic=_gamma_in_sympy, ulps=200, domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x. >>> gammainc(a, x)",
     carries=((0.0,), (0.0,)),
 )
 gammaincc: Op = elementwise(
-    "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
+    "gammaincc", "a x", OfSciPy, _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x). >>> gammaincc(a, x)",
@@ -500,7 +500,7 @@ betainc_slope: Op = elementwise(
     domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a, or by b.",
 )
 betainc: Op = elementwise(
-    "betainc", "a b x", OfSciPy("betainc"), _betainc_reference,
+    "betainc", "a b x", OfSciPy, _betainc_reference,
     lambda out, a, b, x: betainc_slope(a, b, x, by=0), lambda out, a, b, x: betainc_slope(a, b, x, by=1),
     lambda out, a, b, x: beta_density(a, b, x),
     symbolic=_beta_by_sympy, ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)),

@@ -62,7 +62,7 @@ lambertw: Op = elementwise(
 
 
 @function(
-    forward=OfSciPy("dawsn"), partials=(lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),),
+    forward=OfSciPy, partials=(lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),),
     symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), ulps=2000, carries=steady,
 )
 def dawsn(x: Any) -> Any:
@@ -71,7 +71,7 @@ def dawsn(x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("ellipk"), partials=(lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,), domain="m < 1",
+    forward=OfSciPy, partials=(lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,), domain="m < 1",
     ulps=2000, carries=(1.0,),
 )
 def ellipk(m: Any) -> Any:
@@ -80,7 +80,7 @@ def ellipk(m: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("ellipe"), partials=(lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,), domain="m <= 1",
+    forward=OfSciPy, partials=(lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,), domain="m <= 1",
     ulps=2000, carries=(1.0,),
 )
 def ellipe(m: Any) -> Any:
@@ -133,7 +133,7 @@ def _rgamma_slope(out: Any, x: Any) -> Any:
 
 
 rgamma = elementwise(
-    "rgamma", "x", OfSciPy("rgamma"), "rgamma", _rgamma_slope, symbolic=lambda s, x: 1 / s.gamma(x), saves="x out",
+    "rgamma", "x", OfSciPy, "rgamma", _rgamma_slope, symbolic=lambda s, x: 1 / s.gamma(x), saves="x out",
     ulps=400, doc="1/gamma(x), and 0 at the poles of gamma.",
 )
 
@@ -444,7 +444,7 @@ def _i0_slope(out: Any, x: Any) -> Any:
 
 
 @function(
-    "i0 modified_bessel_i0", forward=OfSciPy("i0"), partials=(_i0_slope,), ulps=6, latex=r"I_{{0}}\left({x}\right)",
+    "i0 modified_bessel_i0", forward=OfSciPy, partials=(_i0_slope,), ulps=6, latex=r"I_{{0}}\left({x}\right)",
     carries=(0.0,),
 )
 def i0(x: Any) -> Any:
@@ -453,7 +453,7 @@ def i0(x: Any) -> Any:
 
 
 @function(
-    "i1 modified_bessel_i1", forward=OfSciPy("i1"), partials=(lambda out, x: (i0(x) + iv(x, v=2)) / 2,), ulps=16,
+    "i1 modified_bessel_i1", forward=OfSciPy, partials=(lambda out, x: (i0(x) + iv(x, v=2)) / 2,), ulps=16,
     latex=r"I_{{1}}\left({x}\right)", backward="SpecialI1", carries=(),
 )
 def i1(x: Any) -> Any:
@@ -466,7 +466,7 @@ def _i0e_slope(out: Any, x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("i0e"), partials=(_i0e_slope,), kinks=Kink(lambda x: x == 0, "x = 0", "0"),
+    forward=OfSciPy, partials=(_i0e_slope,), kinks=Kink(lambda x: x == 0, "x = 0", "0"),
     backward="SpecialI0E", saves="x out", ulps=12, carries=(0.0,),
 )
 def i0e(x: Any) -> Any:
@@ -475,7 +475,7 @@ def i0e(x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("i1e"), partials=(lambda out, x: where(equal(x, 0), 0.5, i0e(x) - sign(x) * out - out / x),), backward="SpecialI1E",
+    forward=OfSciPy, partials=(lambda out, x: where(equal(x, 0), 0.5, i0e(x) - sign(x) * out - out / x),), backward="SpecialI1E",
     saves="x out", ulps=16, carries=(-1.5451371173815606, 1.5451371173815606),
 )
 def i1e(x: Any) -> Any:

@@ -394,7 +394,12 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
         if host is HOST and operands and name not in OF_NUMBERS and not tensors:
             raise argument_error(name, record.operands[0], arguments[0] if arguments else None)
         axis = static.get("axis")
-        if type(axis) is int and axis not in (0, -1) and _is_single(operands[0]):
+        if (
+            type(axis) is int
+            and axis not in (0, -1)
+            and isinstance(operands[0], Tensor)
+            and not operands[0].ndim
+        ):
             raise AxisError(axis, 0)  # a number counts as one axis of one entry
         start = next_index()
         result = region_of(record, operands, static)
@@ -406,10 +411,6 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     if not isinstance(result, tuple):
         return _own(record, given_tensors, result, start)
     return _call_named(name, record, [_own(record, given_tensors, part, start) for part in result])
-
-
-def _is_single(operand: Any) -> bool:
-    return isinstance(operand, Tensor) and not operand.array.ndim
 
 
 def _call_in_dtype(
