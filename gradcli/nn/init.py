@@ -99,3 +99,9 @@ def kaiming_normal_(
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"gradcli has no torch.nn.init.{name}: with torch.no_grad(): x.copy_(values) fills a tensor"
+    )

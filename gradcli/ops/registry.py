@@ -310,6 +310,11 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     return body(*[None if x is None else entry(m, x) for x in operands], **static).value
 
 
+def _of_context(function: Any) -> Any:
+    """Return a function of a context, or the context's own of that name."""
+    return partial(_call_in_context, function) if isinstance(function, str) else function
+
+
 def _call_in_context(name: str, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the function of a context that has this name makes of operands."""
     return getattr(m, name)(*operands, **static)
@@ -336,11 +341,9 @@ def elementwise(
     """Register an operation that works entry by entry, with one partial for each operand.
 
     A smooth operation commonly needs all operands, and is right to 4 units in the last place; a
-    flat one rounds nothing. Its reference may be the name of mpmath's function, and its forward
-    pass `OfSciPy`, for SciPy's function of that name.
+    flat one rounds nothing. Its reference may be the name of mpmath's function, ``symbolic`` that
+    of sympy's, and its forward pass `OfSciPy`, for SciPy's function of its own name.
     """
-    if isinstance(reference, str):
-        reference = partial(_call_in_context, reference)
     record = {
         **(
             {"saves": signature, "ulps": 4}
@@ -357,7 +360,8 @@ def elementwise(
         record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {
         "forward": OfSciPy(name) if forward is OfSciPy else forward,
-        "reference": reference,
+        "reference": _of_context(reference),
+        "symbolic": _of_context(record.pop("symbolic", None)),
         "kind": kind,
         "partials": partials or None,
     }

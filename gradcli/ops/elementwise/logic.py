@@ -79,25 +79,25 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), doc="Both are true.",
-    symbolic=lambda s, x, y: s.And(x, y),
+    symbolic="And",
     written="and", latex=Form(r"{x:sum} \wedge {y:sum}", CONJUNCTION), simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), doc="At least one is "
     "true.",
-    symbolic=lambda s, x, y: s.Or(x, y),
+    symbolic="Or",
     written="or", latex=Form(r"{x} \vee {y}", DISJUNCTION), simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), doc="Is not true.", written="not", c="({0} == 0)",
-    symbolic=lambda s, x: s.Not(x),
+    symbolic="Not",
     latex=Form(r"\lnot {x:atom}", UNARY),
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, doc="Is not a number.", carries=no_number)
 isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, doc="Is "
 "infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), doc="Is a finite "
+isfinite = _truth("isfinite", "x", np.isfinite, "isfinite", doc="Is a finite "
 "number.", carries=no_number)
 
 

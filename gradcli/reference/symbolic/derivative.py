@@ -34,6 +34,7 @@ from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, s
 from gradcli.reference.tape import ReferenceTape, exact_array
 
 _HEAVIEST = 2_000  # most nodes of an expression written out as a tree, all of which sympy may visit
+_HEAVIEST_OPENED = 500  # the same of a function of what sympy does not know to be real
 # Largest denominator of an exponent: sympy's polynomials have about as many terms as this.
 _FINEST = 64
 _LARGEST = 10**6  # largest number of which sympy may compute a function: gamma has all digits
@@ -186,23 +187,21 @@ class WholeDerivative:
             # them.
             symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(len(inputs))]
             expressions, sizes = dict(zip(inputs, symbols, strict=True)), dict.fromkeys(inputs, 1)
-            doubtful = set[int]()  # what sympy does not know to be real, and may take apart
+            doubtful = set[int]()  # not known to be real: sympy may take the real part of it
             for serial in in_time(order):
                 arguments = nodes[serial].arguments
                 traced = {a.serial for a in arguments if type(a) is Traced}
                 sizes[serial] = 1 + sum(
                     [sizes[a.serial] if type(a) is Traced else 1 for a in arguments]
                 )
-                plain_step = isinstance(nodes[serial].function, Arithmetic)
-                if doubtful & traced and not plain_step:
-                    sizes[serial] *= 2
-                if sizes[serial] > _HEAVIEST:
+                opened = bool(doubtful & traced) and type(nodes[serial].function) is not Arithmetic
+                if sizes[serial] > (_HEAVIEST_OPENED if opened else _HEAVIEST):
                     raise Unsupported("an expression of so many nodes")
                 known = [
                     expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments
                 ]
                 expressions[serial] = _write(nodes[serial], known)
-                if doubtful & traced or not (plain_step or expressions[serial].is_real):
+                if doubtful & traced or not expressions[serial].is_real:
                     doubtful.add(serial)
             pairs = zip(results, weights, strict=True)
             total = sympy.Add(
