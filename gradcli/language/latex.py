@@ -335,6 +335,10 @@ class _Reader:
                 help = f"close it with {before}{closing}"
                 self.fail(f"'{here}' is closed by '{last}'", self.at, self.at + len(last), help)
             self.at += len(closing)
+        if function == "norm" and self.text.startswith("_", self.at):
+            self.at += 1
+            self.add(SYMBOL, ",", start)
+            self.argument("|", start)
         for _ in range(1 + is_argument):
             self.add(SYMBOL, ")", self.at - 1)
 

@@ -59,6 +59,7 @@ from gradcli.language.syntax import (
     Name,
     Node,
     Number,
+    OfTextbooks,
     Sequence,
     Slice,
     Statement,
@@ -203,6 +204,17 @@ class Lowering(Reading):
         return self.graph.apply(
             registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right)
         )
+
+    def _of_textbooks(self, node: OfTextbooks, frame: Frame) -> Expr:
+        """Compute entry by entry, except for matrices."""
+        made = self._binary(node, frame)
+        axes = [x.ndim for x in made.given_operands]
+        if max(axes) > 1 and (min(axes) or node.operator == "**"):
+            raise AmbiguousError(
+                "of matrices this has two readings",
+                help="write A @ b, inv(A) for matrices, A*b, 1/A for their entries",
+            )
+        return made
 
     def _unary(self, node: Unary, frame: Frame) -> Any:
         operand = self._operand(frame.results[node.operand.place], node.operand, frame)
@@ -461,6 +473,7 @@ _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: lambda low, node, frame: low.graph.constant(node.value),
     Name: Lowering._name,
     Binary: Lowering._binary,
+    OfTextbooks: Lowering._of_textbooks,
     Unary: Lowering._unary,
     Conditional: Lowering._conditional,
     Call: Lowering._call,

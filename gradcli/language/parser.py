@@ -70,6 +70,7 @@ from gradcli.language.syntax import (
     Name,
     Node,
     Number,
+    OfTextbooks,
     Part,
     Sequence,
     Slice,
@@ -351,7 +352,7 @@ class _Parser:
             if power == PRODUCT:
                 self.note_number(token)
                 self.implied = True
-                left = self.push(Binary("*", left, self.unary()))
+                left = self.push(OfTextbooks("*", left, self.unary()))
                 continue
             self.at += 1
             if power == TERM and token[1] != "*":
@@ -416,9 +417,17 @@ class _Parser:
         """Join a value with the bases and signs waiting for it, from the place ``above`` on."""
         while len(waiting) > above:
             base, sign = waiting.pop()
-            made = Unary(sign.text, node, sign.start) if base is None else Binary("**", base, node)
-            node = self.push(made)
+            node = (
+                self.push(Unary(sign.text, node, sign.start))
+                if base is None
+                else self.raise_to(base, node, sign)
+            )
         return node
+
+    def raise_to(self, base: Node, exponent: Node, sign: Token) -> Node:
+        """Make a power; ``^-1`` is of textbooks, ``**-1`` of Python."""
+        inverse = self.source.text[sign.start] != "*" and _is_minus_one(exponent)
+        return self.push((OfTextbooks if inverse else Binary)("**", base, exponent))
 
     def power_after(self, node: Node, waiting: _Waiting) -> int:
         """Return how tightly the operator after a factor binds.
@@ -570,7 +579,7 @@ class _Parser:
                 if _under_root(waiting):
                     self.at -= 1
                     self.refuse_root_of_power(waiting[-1][1])
-                node = self.push(Binary("**", node, exponent))
+                node = self.raise_to(node, exponent, token)
             elif kind == PRIME:
                 opener = self.tokens[self.at + 1]
                 if not isinstance(node, Name) or opener.text != "(":
@@ -628,6 +637,8 @@ class _Parser:
         text = token.text
         if text.isdigit() and len(text) < _LONGEST_NUMBER:
             return int(text)
+        if "_" in text and self.source.text[token.start - 1] == "^":
+            self.fail("'_' in an exponent has two readings", token.span, "write x_3^2 or x^23")
         fraction = FRACTIONS.get(text[-1], 0)
         digits = (text[:-1] or "0") if fraction else text
         if fraction and not digits.isdigit():

@@ -450,7 +450,7 @@ class Builder(Host):
         if isinstance(result, (bool, int, float)):
             return self.graph.constant(result)
         help = (
-            "write [x, y] for an array; a comma is never a decimal point"
+            "write sort(x)[0] for a part of a pair, [x, y] for an array; a comma is never a decimal point"
             if isinstance(result, tuple) and not isinstance(result, DType)
             else None
         )

@@ -91,6 +91,7 @@ _HELP = by_word({
     "∑": "write sum(x)",
     "∏": "write prod(x)",
     "‖": "write norm(x)",
+    "⌊ ⌈": "write floor(x), ceil(x)",
     "∇": "write grad(y, x)",
     '{"': "-i jsonl reads records",
     "{ }": "write [1, 2] for an array, (x + 1) to group",
@@ -399,16 +400,17 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``.
-
-    Products that are implied are ``*``.
-    """
+    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``."""
 
     __slots__ = ("left", "operator", "right")
 
     def __init__(self, operator: str, left: Node, right: Node) -> None:
         self.operator, self.left, self.right = operator, left, right
         self.start, self.end = left.start, right.end
+
+
+class OfTextbooks(Binary):
+    """``left right`` or ``left^-1``, with ``*`` or ``**``, which books write of matrices too."""
 
 
 class Conditional(Node):
