@@ -438,14 +438,14 @@ class Parameters:
 
         def call(*values: Any) -> Any:
             own = values[: len(values) - count]
-            with self._place(torch, values[len(own) :]), torch.random.fork_rng(devices=[]):
+            with self._place(values[len(own) :]), torch.random.fork_rng(devices=[]):
                 torch.manual_seed(0)  # the same draws in every call
                 return function(*own)
 
         return call
 
     @contextmanager
-    def _place(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
+    def _place(self, values: tuple[Any, ...]) -> Iterator[None]:
         pairs = [*zip(self._slots, values, strict=True)]
         pairs += [(places, to_torch(self._cast(tensor))) for places, tensor in self._others]
         before = [(table, key, table[key]) for places, _ in pairs for table, key in places]

@@ -79,12 +79,11 @@ def _references_of_one() -> int:
     return sys.getrefcount(array)
 
 
-def _counts_references() -> bool:
-    """Return whether references are counted, and by one thread at a time."""
-    return sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
-
-
-_NOBODY = _references_of_one() if _counts_references() else 0
+_NOBODY = (  # where references are counted, and by one thread at a time
+    _references_of_one()
+    if sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+    else 0
+)
 
 
 class Results:

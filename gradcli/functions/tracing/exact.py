@@ -177,7 +177,7 @@ class Exact:
         for text, indices in turned:
             with suppress(REFUSED):
                 passage = Passage(turned=indices)
-                _, nodes, trace = run_at(self.subject, self.run, self.subject.floats, passage)
+                _, nodes, trace = run_at(self.run, self.subject.floats, passage)
                 if not trace.opaque and len(nodes) == len(self.results):
                     found.append((text, Exact(self.subject, self.run, trace, nodes, passage)))
         return found
@@ -339,9 +339,7 @@ def _nearby(floats: Floats) -> list[Floats]:
     ]
 
 
-def run_at(
-    subject: Subject, run: Run, floats: Floats, passage: Passage
-) -> tuple[list[Any], list[Expr], Trace]:
+def run_at(run: Run, floats: Floats, passage: Passage) -> tuple[list[Any], list[Expr], Trace]:
     """Run a function at these numbers.
 
     Returns the results, their nodes and the trace. Raises what the function raises.
@@ -362,7 +360,7 @@ def _believe(subject: Subject, run: Run, floats: Floats, held: dict[str, None]) 
     wanted = subject.numbers(floats)
     passage = Passage()
     try:
-        results, nodes, trace = run_at(subject, run, floats, passage)
+        results, nodes, trace = run_at(run, floats, passage)
     finally:
         held |= passage.held
     if trace.opaque or len(results) != len(wanted):
