@@ -23,7 +23,6 @@ import pytest
 from recorded import read_json, read_lines, write
 
 import gradcli
-from gradcli.plans.native import compiler
 
 RECORDED = "derivatives_by_torch.json"
 X = [0.7, -1.2, 0.4, 2.1]
@@ -526,22 +525,6 @@ def test_many_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         "the last ones that were compiled, and some that were asked for"
     )
     assert f(x=np.ones(100))[0] == pytest.approx(100 * np.e)
-
-
-@pytest.mark.skipif(compiler.find_compiler() is None, reason="no C compiler")
-def test_arrays_that_plans_keep_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.plans import source
-
-    monkeypatch.setattr(source, "_MOST", 2_000_000)
-    monkeypatch.setattr(source, "_keepers", source.Keepers())
-    f = gradcli.value_and_grad("sum(exp(x)*x)", backend="native")
-    for n in range(10):
-        for _ in range(3):
-            f(x=np.ones(20_000 + n))
-    gc.collect()
-    held = [o.bytes_held() for o in gc.get_objects() if isinstance(o, source.Results)]
-    assert sum(held) <= 2_000_000
-    assert max(held) >= 8 * 20_000, "that of the last shape keeps its own"
 
 
 def test_plans_are_shown_and_prepared() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
-from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.contexts import context
@@ -360,6 +359,7 @@ def loosest(bounds: Any, sizes: Any) -> float | None:
 # and below which an entry may be zero. An entry that is off by more than its bound then passes only
 # if the rounding of the reference is three times as large there as it is seen to be in any other.
 _OF_BOUND, _TINY = 0.25, 2.0**-10
+_BLOCK = 1 << 15  # entries that stay in the cache
 
 
 def compare_arrays(
@@ -375,39 +375,47 @@ def compare_arrays(
            are then told with those of the array
     """
     coarse = own is None
-    shape, found = np.shape(computed), np.ravel(computed)
-    if not found.size:
-        return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
-    right = np.broadcast_to(right, shape).ravel()
-    bound, own = (
-        np.fmin(np.ravel(np.broadcast_to(x, shape)), np.inf)
-        for x in (bound, _TINY * bound if coarse else own)
-    )
-    with np.errstate(all="ignore"):
-        off, size, rough = found - right, right, np.abs(right.astype(float))
-        if rough.min() >= _NORMAL and rough.max() < 1 / _NORMAL:
-            off, size = off.astype(float), rough  # doubles hold these, and are faster
-        off, size, finite = np.abs(off), np.abs(size), np.isfinite(right)
-        allowed = (_OF_BOUND if coarse else 1.0) * (bound + own)
+    shape = np.shape(computed)
+    found, right, bound, own = _flat(shape, computed, right, bound, bound if coarse else own)
+
+    def compare(at: Any) -> tuple[Any, ...]:
+        """Compare some entries: ranks, which are wrong, bounds, what is allowed, and sizes."""
+        given, true, room, rest = (x[at] for x in (found, right, bound, own))
+        room, rest = np.fmin(room, np.inf), np.fmin(_TINY * rest if coarse else rest, np.inf)
+        rough = np.abs(true.astype(float))
+        is_normal = rough.min() >= _NORMAL and rough.max() < 1 / _NORMAL
+        kind = float if is_normal else true.dtype  # doubles hold these, and are faster
+        off, size = np.abs((given - true).astype(kind)), np.abs(true.astype(kind))
+        finite, room = np.isfinite(true), room + rest
+        allowed = _OF_BOUND * room if coarse else room
         near = off <= allowed
-        size[near & (size + coarse * off <= own) & np.isfinite(off)] = 0
-        wrong = finite & ~near & (found != right.astype(found.dtype))
-        zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
+        size[near & (size + coarse * off <= rest) & np.isfinite(off)] = 0
+        wrong = finite & ~near & (given != true.astype(given.dtype))
+        zero = finite & ~wrong & (size <= 1e-20 * allowed) & (given != 0)
         relative = np.where(off == 0, 0, np.fmin(off / size, np.inf))
-    ranks = [
-        ~finite,
-        np.where(wrong, relative, -1),
-        np.where(finite & ~zero, relative, -1),
-        zero,
-        np.where(finite & np.isfinite(off), off, 0),
-    ]
-    places = [*dict.fromkeys(map(int, map(np.argmax, ranks)))]
+        ranks = [
+            ~finite,
+            np.where(wrong, relative, -1),
+            np.where(finite & ~zero, relative, -1),
+            zero,
+            np.where(finite & np.isfinite(off), off, 0),
+        ]
+        return ranks, wrong, loosest(room, np.where(finite, size, 0)), allowed, size
+
+    worst, count, widest = [(-1.0, 0)] * 5, 0, list[float | None]()
+    for start in range(0, found.size, _BLOCK):
+        ranks, wrong, loose, *_ = compare(slice(start, start + _BLOCK))
+        here = [(rank.max(), -start - int(rank.argmax())) for rank in ranks]
+        worst = [*map(max, worst, here)]
+        count, widest = count + int(wrong.sum()), [*widest, loose]
+    places = [*dict.fromkeys(-place for _, place in worst)]
+    *_, allowed, size = compare(places)
     m = shared_context()
     m.dps = 50
-    exact = Algebra.map(lambda x: m.mpf(str(LONG_DOUBLE(x))), right[places] * (size[places] != 0))
-    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source)
-    check.lost, check.wrong = None, int(wrong.sum())
-    check.entries, check.bound = (found.size,) * 2, loosest(bound + own, np.where(finite, size, 0))
+    exact = Algebra.map(lambda x: m.mpf(str(LONG_DOUBLE(x))), right[places] * (size != 0))
+    check = Comparison(m, exact, exact, found[places], allowed, None).result(source)
+    check.lost, check.wrong, check.entries = None, count, (found.size,) * 2
+    check.bound = max(filter(None, widest), default=None)
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
     return check
@@ -417,7 +425,6 @@ _OF_ALL, _OF_ENTRY = (
     2.0**-38,
     2.0**-21,
 )  # largest errors of clear agreement: relative to entry plus mean size; relative to entry
-_BLOCK = 1 << 14  # entries that stay in the cache
 _FINER = 2.0 ** (KEPT - 52)  # rounding error of doubles relative to that of the reference
 
 
@@ -428,29 +435,30 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     rounding does to an entry. Return None where the two have few digits in common: a finer
     reference has to decide there.
     """
-    found = np.asarray(computed)
-    if not found.size:
-        return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
-    share, place, start, largest, beyond = 0.0, 0, 0, 0.0, 0.0
-    blocks = np.nditer([found, right], ["external_loop", "buffered"], order="C", buffersize=_BLOCK)
-    for given, true in blocks:
-        off, size = np.abs(given - true), np.maximum(np.abs(true), _SMALLEST)
-        most = float(off.max())
+    shape = np.shape(computed)
+    found, right = _flat(shape, computed, right)
+    share, place, largest, beyond = 0.0, 0, 0.0, 0.0
+    room = np.empty((2, min(_BLOCK, found.size)))
+    for start in range(0, found.size, _BLOCK):
+        true = right[start : start + _BLOCK]
+        off, relative = room[:, : true.size]
+        np.subtract(found[start : start + _BLOCK], true, out=off)
+        most = max(off.max(), -off.min())
         if most:
-            relative = off / size
-            worst = int(relative.argmax())
-            apart = float(relative[worst])
+            np.divide(off, true, out=relative)
+            apart = max(relative.max(), -relative.min())
+            if math.isnan(apart):
+                relative[off == 0] = 0  # zeros that agree
+                apart = np.abs(relative).max()
             if not apart <= _OF_ENTRY:
                 return None
             if apart > _OF_ALL:
-                beyond = max(beyond, float((off - _OF_ALL * size).max()))
+                beyond = max(beyond, float((np.abs(off) - _OF_ALL * np.abs(true)).max()))
             if apart > share:
-                share, place = apart, start + worst
-            largest = max(largest, most)
-        start += size.size
+                share, place = float(apart), start + int(np.abs(relative).argmax())
+            largest = max(largest, float(most))
     if beyond and beyond > _OF_ALL * np.abs(right).mean():
         return None
-    index = index_of(place, found.shape)
     return VariableCheck(
         Verdict.AGREE,
         source,
@@ -458,8 +466,13 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
         share * _FINER,
         digits_of(share * _FINER),
         (found.size, found.size),
-        worst=Worst(index, float(found[index]), float(broadcast(right, found.shape)[index])),
+        worst=Worst(index_of(place, shape), float(found[place]), float(right[place])),
     )
+
+
+def _flat(shape: tuple[int, ...], *arrays: Any) -> list[np.ndarray]:
+    """Return the entries of arrays that broadcast to a shape, one after the other."""
+    return [np.broadcast_to(x, shape).reshape(-1) for x in arrays]
 
 
 def index_of(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -391,12 +391,12 @@ class Arithmetic:
         if not (adds or by_entries or op is chain):
             return False
         if not adds and np.ndim(out):
-            whole: Any = np.abs(out) < 1 / self.unit
+            whole: Any = True
             for x in [out, *values]:
                 whole = whole & (x == np.rint(x))
                 if not whole.any():  # of most arrays no entry is
                     return False
-            return whole
+            return whole & (np.abs(out) < 1 / self.unit)
         if not all(map(_is_whole, [out, *values])):
             return False
         sizes = np.abs(values[0]) if adds and not compounds else np.max(np.abs(out), initial=0.0)
@@ -642,7 +642,8 @@ def branches(
         unsure, ways = _each_way(nodes, leaves, precision)
         if not unsure:
             return None
-        results, bounds = list[Any](), list[Any]()
+        results: list[Any] = []
+        bounds: list[Any] = []
         for way in ways:
             table = _values_with_bounds(way, leaves, precision)
             parts = [table[x] for x in way]

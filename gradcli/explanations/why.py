@@ -430,8 +430,10 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
     node = next((each for each in explanation.nodes if each.name == name), None)
     if node is None:
         known = [*explanation.gradients, VALUE]
-        help = did_you_mean(name, known, f"there are {', '.join(known[:20])}")
-        raise UsageError(f"'{name}' has no gradient here", help=help)
+        raise UsageError(
+            f"'{name}' has no gradient here",
+            help=did_you_mean(name, known, f"there are {', '.join(known[:20])}"),
+        )
     if name not in explanation.gradients:
         return _not_asked(explanation, name, node)
     whole = np.asarray(explanation.gradients[name].value)

@@ -37,28 +37,22 @@ LONGEST = 72  # characters beyond which an expression gets a name of its own
 _OPERATORS = words("+ - * / < <= > >= == !=")  # common to all languages here
 
 
+@dataclass(eq=False)
 class Statements(Transcription[Any]):
     """Names, operators, calls and numbers of a module of Python."""
 
-    def __init__(
-        self,
-        target: PythonModule,
-        precision: str,
-        roots: Sequence[Expr],
-        names: Names,
-        labels: Mapping[Expr, str],
-        leaves: Mapping[Expr, str],
-    ) -> None:
-        self.target = target
-        self.precision = precision
-        self.names = names
-        self.labels = labels
-        self.leaves = leaves
-        self.order = reachable(roots)
+    target: PythonModule
+    precision: str
+    roots: Sequence[Expr]
+    names: Names
+    labels: Mapping[Expr, str]
+    leaves: Mapping[Expr, str]
+
+    def __post_init__(self) -> None:
+        self.order = reachable(self.roots)
         self.uses = Counter(operand for node in self.order for operand in node.given_operands)
-        self.uses.update(roots)
+        self.uses.update(self.roots)
         self.lines: list[str] = []
-        self.roots = list(roots)
 
     def texts(self) -> list[str]:
         """Return the text of each root; `lines` are the statements before it."""
@@ -74,38 +68,35 @@ class Statements(Transcription[Any]):
         value = node.payload
         if isinstance(value, np.ndarray) and value.ndim:
             text = self.target.array(value, self.precision)
-            return self._name_piece(node, text, ATOM) if value.size > 3 else Piece((text, ATOM))
+            return self._name(text, node) if value.size > 3 else Piece((text, ATOM))
         if isinstance(value, (np.ndarray, np.generic)):
             value = value.item()
         if node.kind != FLOAT:
-            return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
-        number = float(value)
-        return Piece((self.target.number(number), UNARY if math.copysign(1, number) < 0 else ATOM))
+            return number_piece(str(value if isinstance(value, bool) else int(value)))
+        return number_piece(self.target.number(float(value)))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
-        text, power = self._text(node, op, operands)
-        if node in self.labels or self.uses[node] > 1 or len(text) > LONGEST:
-            return self._name_piece(node, text, power)
-        return Piece((text, power))
+        piece = self._piece(node, op, operands)
+        is_named = node in self.labels or self.uses[node] > 1 or len(piece[0]) > LONGEST
+        return self._name(piece[0], node) if is_named else piece
 
-    def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
+    def _piece(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
         found = operator_text(op, operands) if self.target.has_sign(op) else None
         if found is not None:
             return found
         if op.sign == "**":
-            return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
+            return Piece((f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]))
         template = self._template(node, op, operands)
-        given = [operand for operand in operands if operand is not None]
+        given: list[Piece] = [operand for operand in operands if operand is not None]
         if template == "{0}":
-            return (given[0][0], given[0][1])
+            return given[0]
         for place, operand in enumerate(given):
             if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
-                name = self.names.new()
-                self.lines.append(f"{name} = {operand[0]}")
-                given[place] = Piece((name, ATOM))
-        return template.format(*given), ATOM
+                given[place] = self._name(operand[0])
+        return Piece((template.format(*given), ATOM))
 
-    def _name_piece(self, node: Expr, text: str, power: int) -> Piece:
+    def _name(self, text: str, node: Any = None) -> Piece:
+        """Give a text a name: that of the node, if the program has one for it."""
         label = self.labels.get(node)
         name = self.names.of(label) if label is not None else self.names.new()
         self.lines.append(f"{name} = {text}")
@@ -131,6 +122,11 @@ class Statements(Transcription[Any]):
 
 # Plain numbers, which functions of PyTorch do not take.
 _NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")
+
+
+def number_piece(text: str) -> Piece:
+    """Return the text of a number as a piece, which a sign makes a loose one."""
+    return Piece((text, UNARY if text.startswith("-") else ATOM))
 
 
 def number_text(value: float, nan: str, infinity: str) -> str:
@@ -272,9 +268,9 @@ class PythonModule:
         takes = ", ".join(["*", *known.values()]) if known else ""
         lines += wrap(f"def {subject.function}({takes}):")
         lines += docstring([*told, *self.notes])
-        results = [f"value = {value}", "return value, {" + ", ".join(entries) + "}"]
+        results = [f"value = {value}", f"return value, {{{', '.join(entries)}}}"]
         for line in [*taken, *text.lines, *results]:
-            lines += wrap("    " + line)
+            lines += wrap(f"    {line}")
         return "\n".join(lines)
 
     @property

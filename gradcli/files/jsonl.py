@@ -56,10 +56,9 @@ def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
         data = parse_array(line, "a record", limits)
     except ValueError as error:
         if len(line) > limits.length:  # only part of the line was read
-            help = "raise it with --limit length=..."
             raise LimitError(
                 f"a record of {len(line):,} characters is over the limit of {limits.length:,}",
-                help=help,
+                help="raise it with --limit length=...",
             ) from None
         raise InputError(f"not a JSON record: {error}") from None
     if not isinstance(data, dict):
@@ -83,12 +82,20 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
             if expr is None
             else f"'expr' must be a string, not {_kind(expr)}"
         )
+    get = data.get
     return InputRecord(
-        expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed"), limits),
-        tuple(_claims_of(data.get("expect"), limits)), data.get("meta"), _reason("skip", data.get("skip")),
-        _reason("xfail", data.get("xfail")), _option("rtol", data.get("rtol")), _option("atol", data.get("atol")),
-        _option("dialect", data.get("dialect")), _bindings_of(data),
-    )  # fmt: skip
+        expr,
+        get("id"),
+        _values(get("at"), limits, folder),
+        _names(get("wrt")),
+        _seed(get("seed"), limits),
+        tuple(_claims_of(get("expect"), limits)),
+        get("meta"),
+        _reason("skip", get("skip")),
+        _reason("xfail", get("xfail")),
+        given=_bindings_of(data),
+        **{name: _option(name, get(name)) for name in ("rtol", "atol", "dialect")},
+    )
 
 
 def _bindings_of(data: dict[str, Any]) -> dict[str, Any]:
@@ -101,9 +108,12 @@ def refuse_unknown(
     """Raise UnknownFieldError for the first name that is none of the fields."""
     for name in data:
         if name not in fields:
-            listed = f"it has {', '.join(fields)}{otherwise}"
-            help = did_you_mean(name, fields, listed, cutoff=0.7)
-            raise UnknownFieldError(f"{what} has no field '{name}'", help=help)
+            raise UnknownFieldError(
+                f"{what} has no field '{name}'",
+                help=did_you_mean(
+                    name, fields, f"it has {', '.join(fields)}{otherwise}", cutoff=0.7
+                ),
+            )
 
 
 def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarray | str]:

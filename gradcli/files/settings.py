@@ -215,8 +215,10 @@ def _refuse_unknown(what: str, given: dict[str, Any], keys: Sequence[str]) -> No
     """Raise UsageError for a setting that there is not."""
     strange = next((key for key in given if key not in keys), None)
     if strange is not None:
-        help = did_you_mean(strange, keys, f"it has {', '.join(keys)}")
-        raise UsageError(f"{what} has no setting '{strange}'", help=help)
+        raise UsageError(
+            f"{what} has no setting '{strange}'",
+            help=did_you_mean(strange, keys, f"it has {', '.join(keys)}"),
+        )
 
 
 def _check_value(key: str, value: Any, path: Path) -> Any:

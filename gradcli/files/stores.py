@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,18 +33,23 @@ Region = tuple[slice, ...]
 _AT_ONCE = 1 << 26  # bytes read at once from a store without chunks
 
 
+@dataclass(eq=False)
 class Store:
     """An array that is read by regions.
 
+    array   what a library has of it: with a shape, a dtype and regions
     chunks  the extents of the regions that are read at once, along each axis; the last ones of an
-            axis may be smaller
+            axis may be smaller. Without any, whole rows are read
     """
 
     name: str
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    chunks: tuple[int, ...]
     array: Any
+    chunks: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.shape: tuple[int, ...] = tuple(self.array.shape)
+        self.dtype = _real(self.array.dtype, self.name)
+        self.chunks = self.chunks or _without_chunks(self)
 
     def read(self, region: Region) -> np.ndarray:
         """Read a region as an array of its own.
@@ -51,16 +57,7 @@ class Store:
         Raises InputError.
         """
         with _reading(self.name):
-            return self._read(region)
-
-    def _hold(self, array: Any, name: str) -> None:
-        self.array = array
-        self.name = name
-        self.shape = tuple(array.shape)
-        self.dtype = _real(array.dtype, name)
-
-    def _read(self, region: Region) -> np.ndarray:
-        return np.array(self.array[region])
+            return np.array(self.array[region])
 
     @property
     def nbytes(self) -> int:
@@ -157,36 +154,32 @@ def _without_chunks(array: Store | np.ndarray) -> tuple[int, ...]:
     return (max(1, min(shape[0], _AT_ONCE // max(row, 1))), *shape[1:]) if shape else ()
 
 
-# -- Zarr
+# -- How each format is opened
 
 
-class _Zarr(Store):
-    def __init__(self, path: Path, name: str, key: str | None, inside: bool) -> None:
-        zarr = library("zarr", ".zarr")
-        if not path.exists():
-            raise FileNotFoundError
-        if inside and path.is_dir():
-            for folder, folders, files in os.walk(path):
-                if any(os.path.islink(os.path.join(folder, part)) for part in (*folders, *files)):
-                    raise InputError(
-                        f"'{name}' has links in it, which could lead out of its folder"
-                    )
-        with _reading(name):
-            found = zarr.open(str(path), mode="r")
-        if not hasattr(found, "shape"):
-            keys = sorted(place for place, _ in _arrays_of(found))
-            if key is None or key not in keys:
-                raise npy.has_no_key(name, key, keys)
-            found = found[key]
-        elif key is not None:
-            raise npy.has_no_parts(name)
-        if "pickle" in repr({**found.metadata.to_dict(), "attributes": None}).lower():
-            raise InputError(f"cannot read '{name}': its codec unpickles, which may run anything")
-        self._hold(found, name)
-        shards = getattr(found, "shards", None)
-        self.chunks = tuple(
-            min(c, max(n, 1)) for c, n in zip(shards or found.chunks, self.shape, strict=True)
-        )
+def _zarr(path: Path, name: str, key: str | None, inside: bool) -> Store:
+    zarr = library("zarr", ".zarr")
+    if not path.exists():
+        raise FileNotFoundError
+    if inside and path.is_dir():
+        for folder, folders, files in os.walk(path):
+            if any(os.path.islink(os.path.join(folder, part)) for part in (*folders, *files)):
+                raise InputError(f"'{name}' has links in it, which could lead out of its folder")
+    with _reading(name):
+        found = zarr.open(str(path), mode="r")
+    if not hasattr(found, "shape"):
+        keys = sorted(place for place, _ in _arrays_of(found))
+        if key is None or key not in keys:
+            raise npy.has_no_key(name, key, keys)
+        found = found[key]
+    elif key is not None:
+        raise npy.has_no_parts(name)
+    if "pickle" in repr({**found.metadata.to_dict(), "attributes": None}).lower():
+        raise InputError(f"cannot read '{name}': its codec unpickles, which may run anything")
+    steps = getattr(found, "shards", None) or found.chunks
+    return Store(
+        name, found, tuple(min(c, max(n, 1)) for c, n in zip(steps, found.shape, strict=True))
+    )
 
 
 def _arrays_of(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -197,66 +190,67 @@ def _arrays_of(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
             yield from _arrays_of(member, f"{before}{place}/")
 
 
-# -- HDF5
+def _hdf5(path: Path, name: str, key: str | None, inside: bool) -> Store:
+    h5py = library("h5py", ".h5")
+    path.stat()
+    with _reading(name):
+        file = h5py.File(path, "r")  # stays open as long as the array
+    names: list[str] = []
+    file.visititems(
+        lambda place, item: names.append(place) if isinstance(item, h5py.Dataset) else None
+    )
+    if key is None and len(names) == 1:
+        key = names[0]
+    if key is None or key.strip("/") not in names:
+        if key is not None and isinstance(file.get(key, getlink=True), h5py.ExternalLink):
+            raise InputError(f"'{name}:{key}' is a link to another file", help="name that file")
+        raise npy.has_no_key(name, key, sorted(names))
+    found = file[key]
+    if found.is_virtual or found.external:
+        raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
+    return Store(name, found, found.chunks or ())
 
 
-class _HDF5(Store):
-    def __init__(self, path: Path, name: str, key: str | None, inside: bool) -> None:
-        h5py = library("h5py", ".h5")
-        path.stat()
-        with _reading(name):
-            self.file = h5py.File(path, "r")
-        names: list[str] = []
-        self.file.visititems(
-            lambda place, item: names.append(place) if isinstance(item, h5py.Dataset) else None
-        )
-        if key is None and len(names) == 1:
-            key = names[0]
-        if key is None or key.strip("/") not in names:
-            if key is not None and isinstance(self.file.get(key, getlink=True), h5py.ExternalLink):
-                raise InputError(f"'{name}:{key}' is a link to another file", help="name that file")
-            raise npy.has_no_key(name, key, sorted(names))
-        found = self.file[key]
-        if found.is_virtual or found.external:
-            raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
-        self._hold(found, name)
-        self.chunks = tuple(found.chunks) if found.chunks else _without_chunks(self)
+def _parquet(path: Path, name: str, key: str | None, inside: bool) -> Store:
+    parquet = library("pyarrow.parquet", ".parquet")
+    path.stat()
+    with _reading(name):
+        file = parquet.ParquetFile(path)
+    columns = file.schema_arrow.names
+    if key is None and len(columns) == 1:
+        (key,) = columns
+    if key is None or key not in columns:
+        raise npy.has_no_key(name, key, columns)
+    kind = file.schema_arrow.field(key).type
+    dtype = np.dtype(object)
+    with suppress(NotImplementedError, TypeError):
+        dtype = np.dtype(kind.to_pandas_dtype())
+    if dtype.kind not in "fiub":
+        raise InputError(f"the column '{key}' of '{name}' holds {kind}, not real numbers")
+    column = _Column(file, name, key, dtype)
+    return Store(name, column, (int(np.diff(column.starts).max(initial=1)),))
 
 
-# -- Parquet
+@dataclass(eq=False)
+class _Column:
+    """A column of a Parquet table, which is read in groups of rows."""
 
+    file: Any
+    name: str
+    key: str
+    dtype: np.dtype[Any]
 
-class _Parquet(Store):
-    def __init__(self, path: Path, name: str, key: str | None, inside: bool) -> None:
-        parquet = library("pyarrow.parquet", ".parquet")
-        path.stat()
-        with _reading(name):
-            self.file = parquet.ParquetFile(path)
-        columns = self.file.schema_arrow.names
-        if key is None and len(columns) == 1:
-            (key,) = columns
-        if key is None or key not in columns:
-            raise npy.has_no_key(name, key, columns)
-        self.key = key
-        self.name = name
-        kind = self.file.schema_arrow.field(key).type
-        with suppress(NotImplementedError, TypeError):
-            self.dtype = np.dtype(kind.to_pandas_dtype())
-        if getattr(self, "dtype", np.dtype(object)).kind not in "fiub":
-            raise InputError(f"the column '{key}' of '{name}' holds {kind}, not real numbers")
-        self.shape = (self.file.metadata.num_rows,)
-        groups = [self.file.metadata.row_group(i).num_rows for i in range(self.file.num_row_groups)]
+    def __post_init__(self) -> None:
+        table = self.file.metadata
+        self.shape = (table.num_rows,)
+        groups = [table.row_group(i).num_rows for i in range(table.num_row_groups)]
         self.starts = np.cumsum([0, *groups])
-        self.chunks = (max([1, *groups]),)
 
-    def _read(self, region: Region) -> np.ndarray:
+    def __getitem__(self, region: Region) -> np.ndarray:
         (rows,) = region
-        start, stop, _ = rows.indices(self.shape[0])
-        groups = [
-            i
-            for i in range(len(self.starts) - 1)
-            if self.starts[i] < stop and self.starts[i + 1] > start
-        ]
+        start, stop, _ = rows.indices(*self.shape)
+        reached = (self.starts[:-1] < stop) & (self.starts[1:] > start)
+        groups = np.flatnonzero(reached).tolist()
         if not groups:
             return np.empty(0, self.dtype)
         column = self.file.read_row_groups(groups, columns=[self.key]).column(0)
@@ -270,24 +264,16 @@ class _Parquet(Store):
         return np.asarray(column.to_numpy(), self.dtype)[start - offset : stop - offset]
 
 
-# -- NumPy
-
-
-class _Npy(Store):
-    def __init__(self, path: Path, name: str, key: str | None, inside: bool) -> None:
-        if key is not None:
-            raise npy.has_no_parts(name)
-        with path.open("rb") as file:
-            header = npy.header_of(file, name, os.fstat(file.fileno()).st_size)
-            self.array = npy.map_array(file, header)
-        self.name = name
-        self.shape = header.shape
-        self.dtype = _real(header.dtype, name)
-        self.chunks = _without_chunks(self)
+def _npy(path: Path, name: str, key: str | None, inside: bool) -> Store:
+    if key is not None:
+        raise npy.has_no_parts(name)
+    with path.open("rb") as file:
+        header = npy.header_of(file, name, os.fstat(file.fileno()).st_size)
+        return Store(name, npy.map_array(file, header))
 
 
 _KINDS: dict[str, Callable[[Path, str, str | None, bool], Store]] = {
-    ".zarr": _Zarr, ".h5": _HDF5, ".hdf5": _HDF5, ".parquet": _Parquet, ".npy": _Npy,
+    ".zarr": _zarr, ".h5": _hdf5, ".hdf5": _hdf5, ".parquet": _parquet, ".npy": _npy,
 }  # fmt: skip
 CHUNKED = tuple(_EXTRAS)  # formats whose libraries are extras
 
@@ -328,8 +314,10 @@ class Sink:
         try:
             self.folder.mkdir()
         except FileExistsError:
-            said = f"'{self.folder}' is of another run, which writes that file or was killed"
-            raise OutputError(said, help="remove that folder if nothing writes into it") from None
+            raise OutputError(
+                f"'{self.folder}' is of another run, which writes that file or was killed",
+                help="remove that folder if nothing writes into it",
+            ) from None
         except OSError as error:
             raise cannot_write(path, error) from None
         try:

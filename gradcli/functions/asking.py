@@ -93,12 +93,10 @@ def _import(module: str, folder: Path, interrupts: bool) -> Any:
             raise
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and f"{module}.".startswith(f"{missing}."):
-            help = (
-                "modules are found from the current folder, or from that of the settings; "
-                "PYTHONPATH adds others"
-            )
             raise UnknownNameError(
-                f"there is no module '{missing}' in {folder}, and none is installed", help=help
+                f"there is no module '{missing}' in {folder}, and none is installed",
+                help="modules are found from the current folder, or from that of the settings; "
+                "PYTHONPATH adds others",
             ) from None
         raise EvaluationError(
             f"cannot import '{module}': {words_of_error(error, 'the module')}"

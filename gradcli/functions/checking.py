@@ -298,16 +298,16 @@ def names_to_differentiate(
     for option, given in (("wrt", wrt or ()), ("freeze", freeze)):
         for name in given if by != "torch" else ():
             if name not in names:
-                help = did_you_mean(name, names, f"the arguments are {', '.join(names)}")
-                raise UsageError(f"{spelled(option)}: {spelled('at')} has no '{name}'", help=help)
+                raise UsageError(
+                    f"{spelled(option)}: {spelled('at')} has no '{name}'",
+                    help=did_you_mean(name, names, f"the arguments are {', '.join(names)}"),
+                )
     left = [name for name in dict.fromkeys(names if wrt is None else wrt) if name not in freeze]
     if names and not left and by != "torch":
-        help = f"the arguments are {', '.join(names)}"
+        told = f"{spelled('wrt')}: no argument to differentiate by"
         if freeze:
-            raise UsageError(
-                f"{spelled('freeze')} leaves nothing to differentiate with respect to", help=help
-            )
-        raise UsageError(f"{spelled('wrt')}: no argument to differentiate by", help=help)
+            told = f"{spelled('freeze')} leaves nothing to differentiate with respect to"
+        raise UsageError(told, help=f"the arguments are {', '.join(names)}")
     return left
 
 

@@ -57,9 +57,9 @@ def gravest(
         if len(found) == points:
             break
     if not found:
-        help = "draw its arguments from its domain: --at 'x=1+rand(5)'"
         raise NoValue(
-            f"the function has a value at none of {asked} points that were drawn: {why}", help=help
+            f"the function has a value at none of {asked} points that were drawn: {why}",
+            help="draw its arguments from its domain: --at 'x=1+rand(5)'",
         )
     return max(found, key=lambda one: one[1].verdict)
 

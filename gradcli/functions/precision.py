@@ -66,17 +66,14 @@ class Format:
     accumulates: bool = False
 
 
+@dataclass(eq=False, slots=True)
 class Moved(Carried):
     """A value, and where rounding has moved it to; what of that is its own operation's rounding."""
 
-    __slots__ = ("moved", "own")
+    value: Any
+    moved: Any
     arithmetic: Stochastic
-
-    def __init__(self, value: Any, moved: Any, arithmetic: Stochastic, own: Any = None) -> None:
-        self.value = value
-        self.moved = moved
-        self.arithmetic = arithmetic
-        self.own = own
+    own: Any = None
 
     def is_zero(self) -> bool:
         # A value that is zero by chance has still moved.

@@ -136,11 +136,11 @@ def _adjoint(builder: Builder, x: Expr) -> Any:
 
 
 def _size(builder: Builder, x: Expr) -> Expr:
-    return builder.graph.constant(math.prod(x.shape))
+    return builder.constant(math.prod(x.shape))
 
 
 def _axes(builder: Builder, x: Expr) -> Expr:
-    return builder.graph.constant(x.ndim)
+    return builder.constant(x.ndim)
 
 
 def _extent(builder: Builder, x: Expr, axis: Any = None) -> Any:
@@ -149,11 +149,11 @@ def _extent(builder: Builder, x: Expr, axis: Any = None) -> Any:
     Raises ShapeError for an axis that there is none of.
     """
     if axis is None:
-        return Indices(map(builder.graph.constant, x.shape))
+        return Indices(map(builder.constant, x.shape))
     place = builder.integer(axis, "an axis")
     if not -x.ndim <= place < x.ndim:
         raise AxisError(place, x.ndim)
-    return builder.graph.constant(x.shape[place])
+    return builder.constant(x.shape[place])
 
 
 def _flat(builder: Builder, x: Expr) -> Any:
@@ -209,7 +209,7 @@ def _gradient(builder: Builder, x: Expr) -> Expr:
     total = reduce(
         operator.add, [transforms.derive("vjp", y, x, None) for y in found if y is not None]
     )
-    return builder.graph.constant(scope.evaluate(total))
+    return builder.constant(scope.evaluate(total))
 
 
 PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {

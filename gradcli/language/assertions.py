@@ -128,8 +128,7 @@ class Claims:
                 or dots[0] in (at + 2, end - 1)
                 or name.text in found
             ):
-                message = "a range is a name of its own and two ends"
-                part.fail(message, span, _RANGE)
+                part.fail("a range is a name of its own and two ends", span, _RANGE)
             ends = value_in(part, at + 2, end=dots[0]), value_in(part, dots[0] + 1, end=end)
             found[name.text] = Quantified(name.text, *ends, span)
         return tuple(found.values())

@@ -69,7 +69,7 @@ def _as_dtype(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
 
 def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
     node = _as_dtype(
-        builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype
+        builder, name, value if isinstance(value, Expr) else builder.constant(value), dtype
     )
     return shapes.broadcast_to(node, shape=shape) if shape else node
 
@@ -125,11 +125,11 @@ def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) 
     ``m`` is n by default; diagonals are counted to the right of the main one.
     """
     rows, columns = shape_of(builder, n, n if m is None else m)
-    builder.graph.limits.check_array((rows, columns))
+    builder.check_array((rows, columns))
     return _as_dtype(
         builder,
         "eye",
-        builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))),
+        builder.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))),
         dtype,
     )
 
@@ -160,13 +160,13 @@ def arange(
     if by == 0 or not all(math.isfinite(v) for v in (first, last, by)):
         raise ArgumentError("arange needs finite bounds and a step other than 0")
     count = math.ceil(max(0.0, min((last - first) / by, _MANY)))
-    builder.graph.limits.check_array((count,))
+    builder.check_array((count,))
     if count and (builder.varies(start) or builder.varies(step)):
-        along: Expr = builder.value(start) + builder.graph.constant(
-            np.arange(count)
-        ) * builder.value(step)
+        along: Expr = builder.value(start) + builder.constant(np.arange(count)) * builder.value(
+            step
+        )
     else:  # for no entries, NumPy may still call the extent too large
-        along = builder.graph.constant(
+        along = builder.constant(
             np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by))
         )
     return _as_dtype(builder, "arange", along, dtype)
@@ -200,7 +200,7 @@ def _spaced(name: str) -> Callable[..., Any]:
                 f"{name}: ends of the shapes {ends[0].shape} and {ends[1].shape} do not broadcast "
                 "together"
             ) from None
-        builder.graph.limits.check_array((count, *common))
+        builder.check_array((count, *common))
         closed = builder.flag(endpoint, f"'endpoint' of {name}")
         step: Any = None
         if name == "geomspace":
@@ -212,7 +212,7 @@ def _spaced(name: str) -> Callable[..., Any]:
             else:
                 with np.errstate(all="ignore"):
                     points = np.geomspace(first, last, count, endpoint=closed)
-                rows = builder.graph.constant(points)
+                rows = builder.constant(points)
         else:
             rows, step = compositions.line(*ends, count, closed)
         if name == "logspace":
@@ -220,7 +220,7 @@ def _spaced(name: str) -> Callable[..., Any]:
         numbers = movedim(rows, source=0, destination=builder.integer(axis, f"'axis' of {name}"))
         if not builder.varies(numbers):
             numbers, step = (
-                part if part is None else builder.graph.constant(builder.scope.evaluate(part))
+                part if part is None else builder.constant(builder.scope.evaluate(part))
                 for part in (numbers, step)
             )
         numbers = _as_dtype(builder, name, numbers, dtype)
@@ -238,7 +238,7 @@ def _drawer(name: str, library: str = NUMPY) -> Callable[..., Expr]:
 
     def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
         drawn = shape_of(builder, *as_tuple(shape))
-        builder.graph.limits.check_array(drawn)
+        builder.check_array(drawn)
         source = builder.scope.seeded.get(library, builder.scope.random)
         if isinstance(source, Generator):
             kind = np.float64 if dtype is not None and dtype.name == "float64" else np.float32
@@ -256,7 +256,7 @@ def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None)
         low, high, shape = 0, low, high
     ends = builder.integer(low, "'low'"), builder.integer(high, "'high'")
     drawn = shape_of(builder, shape)
-    builder.graph.limits.check_array(drawn)
+    builder.check_array(drawn)
     if ends[0] >= ends[1]:
         raise ArgumentError(f"randint draws from low to less than high, not {ends[0]}, {ends[1]}")
     source = builder.scope.seeded.get(TORCH)
@@ -265,7 +265,7 @@ def randint(builder: Builder, low: Any = 0, high: Any = None, shape: Any = None)
         if source is None
         else source.whole(*ends, drawn)
     )
-    return builder.graph.constant(numbers)
+    return builder.constant(numbers)
 
 
 def randperm(builder: Builder, n: Any) -> Expr:
@@ -273,9 +273,9 @@ def randperm(builder: Builder, n: Any) -> Expr:
     count = builder.integer(n, "'n'")
     if count < 0:
         raise ArgumentError(f"randperm: n must be at least 0, not {count}")
-    builder.graph.limits.check_array((count,))
+    builder.check_array((count,))
     source = builder.scope.seeded.get(TORCH, builder.scope.random)
-    return builder.graph.constant(source.permutation(count))
+    return builder.constant(source.permutation(count))
 
 
 # -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)``
@@ -332,7 +332,7 @@ def as_whole(builder: Builder, node: Expr) -> Expr:
         and not isinstance(node.payload, np.ndarray)
         and np.isfinite(float(node.payload))
     ):
-        return builder.graph.constant(int(node.payload))
+        return builder.constant(int(node.payload))
     whole: Expr = builder.whole(node if builder.scope.is_integral(node) else trunc(node))
     return whole
 
@@ -352,7 +352,7 @@ def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
         kept = node.payload is not None and np.array_equal(
             rounded, np.asarray(node.payload, np.float64), equal_nan=True
         )
-        return node if kept else builder.graph.constant(rounded[()])
+        return node if kept else builder.constant(rounded[()])
     raise UnreadArgumentError(
         f"{written} would round to {name}",
         help="leave it out: numbers have one precision, which --dtype chooses",
@@ -362,7 +362,7 @@ def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
 def _number(builder: Builder, node: Expr) -> Expr:
     """Booleans or whole numbers as floats."""
     if node.is_constant and not isinstance(node.payload, np.ndarray):
-        return builder.graph.constant(int(node.payload))
+        return builder.constant(int(node.payload))
     return builder.graph.apply(to_float, (node,))
 
 
@@ -433,8 +433,8 @@ def known_number(text: str) -> float:
 
 def whole_numbers(builder: Builder, array: Any) -> Expr:
     raw = np.asarray(array, np.int64)
-    builder.graph.limits.check_array(raw.shape)
-    return builder.graph.constant(raw if raw.ndim else int(raw))
+    builder.check_array(raw.shape)
+    return builder.constant(raw if raw.ndim else int(raw))
 
 
 def indices_by_numpy(builder: Builder, name: str, *given: Any, rows: bool = False) -> Any:
@@ -527,11 +527,11 @@ def length(builder: Builder, x: Any) -> Any:
     Raises TypeMismatchError for a number, which has none.
     """
     if isinstance(x, (tuple, list)):
-        return builder.graph.constant(len(x))
+        return builder.constant(len(x))
     node = builder.value(x)
     if not node.shape:
         raise TypeMismatchError("a number has no length")
-    return builder.graph.constant(node.shape[0])
+    return builder.constant(node.shape[0])
 
 
 def item(builder: Builder, x: Expr) -> Any:

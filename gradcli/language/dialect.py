@@ -156,8 +156,12 @@ class Dialect:
         It is reported only once.
         """
         said, self.conflict = self.conflict, None
-        help = "say before what the program is: # dialect: torch, or an import line"
-        return AmbiguousError(said or "", span=statement.span, source=statement.source, help=help)
+        return AmbiguousError(
+            said or "",
+            span=statement.span,
+            source=statement.source,
+            help="say before what the program is: # dialect: torch, or an import line",
+        )
 
     def evidence(self) -> Evidence:
         """Return what the program shows, as far as it can be known."""

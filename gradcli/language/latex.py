@@ -97,6 +97,9 @@ class _Reader:
     def add(self, kind: int, text: str, start: int) -> None:
         self.tokens.append(Token(kind, text, start))
 
+    def sign(self, text: str, start: int) -> None:
+        self.add(SYMBOL, text, start)
+
     def fail(self, message: str, start: int, end: int, help: str | None = None) -> NoReturn:
         raise ParseError(message, span=Span(start, end), source=self.source, help=help)
 
@@ -143,15 +146,15 @@ class _Reader:
         before = self.tokens[-1] if self.tokens else None
         name = before.text if before and before.kind == NAME else None
         if name is not None and name not in _WORDS and not textbook.is_bare(name):
-            self.add(SYMBOL, "*", start)
-        self.add(SYMBOL, "(", start)
+            self.sign("*", start)
+        self.sign("(", start)
 
     def group(self, start: int) -> None:
         """Read ``{...}``, as if it were in brackets."""
         self.at += 1
         self.factor(start)
         self.inside("}")
-        self.add(SYMBOL, ")", self.at - 1)
+        self.sign(")", self.at - 1)
 
     def inside(self, closing: str) -> None:
         """Read what a bracket holds, and the bracket that closes it."""
@@ -172,7 +175,7 @@ class _Reader:
     def argument(self, of: str, start: int) -> None:
         """Read what a command is applied to, in brackets: a group, a command, or one letter or digit."""
         self.skip()
-        self.add(SYMBOL, "(", self.at)
+        self.sign("(", self.at)
         here = self.command_here()
         if here == "{":
             self.at += 1
@@ -191,7 +194,7 @@ class _Reader:
             self.at += 1
         else:
             self.fail(f"\\{of} lacks its argument", start, start + len(of) + 1)
-        self.add(SYMBOL, ")", self.at - 1)
+        self.sign(")", self.at - 1)
 
     def letters(self, start: int) -> None:
         """Names of one letter each, side by side; or a word: a function, ``if``, ``for``."""
@@ -212,14 +215,14 @@ class _Reader:
         if found := _RAISED.match(self.text, self.at):
             self.at = found.end()
             if found[1] == "circ":
-                self.add(SYMBOL, "°", start)
+                self.sign("°", start)
             elif found[1] == "prime":
                 self.fail("a prime is written f'(x)", start, self.at)
             else:
-                self.add(SYMBOL, ".", start)
+                self.sign(".", start)
                 self.add(NAME, "T", start)
             return
-        self.add(SYMBOL, "**", start)
+        self.sign("**", start)
         here = self.command_here()
         if here.isdigit():
             self.refuse_longer(start, "^", r"[0-9.]+")
@@ -290,7 +293,7 @@ class _Reader:
                 help="@ is the dot product, * multiplies entry by entry",
             )
         elif name in _SYMBOLS:
-            self.add(SYMBOL, _SYMBOLS[name], start)
+            self.sign(_SYMBOLS[name], start)
         elif name == "Gamma" and self.is_applied():
             self.add(NAME, "gamma", start)
         elif name in _NAMES:
@@ -324,23 +327,27 @@ class _Reader:
         function, closing = _BRACKETS[here]
         is_argument = bool(function) and self.awaits_argument()
         if is_argument:
-            self.add(SYMBOL, "(", start)
+            self.sign("(", start)
         if function:
             self.add(NAME, function, start)
-        self.add(SYMBOL, "(", start)
+        self.sign("(", start)
         self.inside(before or closing)
         if before:
             self.skip()
             if (last := self.command_here()) != closing:
-                help = f"close it with {before}{closing}"
-                self.fail(f"'{here}' is closed by '{last}'", self.at, self.at + len(last), help)
+                self.fail(
+                    f"'{here}' is closed by '{last}'",
+                    self.at,
+                    self.at + len(last),
+                    f"close it with {before}{closing}",
+                )
             self.at += len(closing)
         if function == "norm" and self.text.startswith("_", self.at):
             self.at += 1
             self.add(SYMBOL, ",", start)
             self.argument("|", start)
         for _ in range(1 + is_argument):
-            self.add(SYMBOL, ")", self.at - 1)
+            self.sign(")", self.at - 1)
 
     def fraction(self, name: str, start: int) -> None:
         r"""Read a quotient, or the operator ``\frac{d}{dx}``, which is read like ``d/dx``."""
@@ -349,7 +356,7 @@ class _Reader:
             self.at = found.end()
             self.add(NAME, sign + found[3], start)  # so that dy/dx is refused as such
             self.order(found[1] or found[2], start)
-            self.add(SYMBOL, "/", start)
+            self.sign("/", start)
             for of, index, *order in re.findall(_OF, found[4]):
                 name = _NAMES.get(of[1:], of[1:]) if of[0] == "\\" else of
                 self.add(NAME, f"{sign}{name}{index and '_' + index}", start)
@@ -357,13 +364,13 @@ class _Reader:
             return
         self.factor(start)
         self.argument(name, start)
-        self.add(SYMBOL, "/", start)
+        self.sign("/", start)
         self.argument(name, start)
-        self.add(SYMBOL, ")", self.at - 1)
+        self.sign(")", self.at - 1)
 
     def order(self, digits: str | None, start: int) -> None:
         if digits:
-            self.add(SYMBOL, "**", start)
+            self.sign("**", start)
             self.add(NUMBER, digits, start)
 
     def root(self, start: int) -> None:
@@ -385,4 +392,4 @@ class _Reader:
             self.add(NUMBER if text == "1" else SYMBOL, text, start)
         self.tokens += degree
         for text in ")))":
-            self.add(SYMBOL, text, self.at - 1)
+            self.sign(text, self.at - 1)

@@ -64,7 +64,7 @@ def _triangle(name: str, rows: bool = False) -> Callable[..., Any]:
 
     def indices(builder: Builder, n: Any, k: Any = 0, m: Any = None) -> Any:
         shape = shape_of(builder, n, n if m is None else m)
-        builder.graph.limits.check_array(shape)
+        builder.check_array(shape)
         return indices_by_numpy(
             builder, name, shape[0], builder.integer(k, "a diagonal"), shape[1], rows=rows
         )
@@ -108,7 +108,7 @@ def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> 
     if known[2] == 0:
         raise ArgumentError("the step of a range cannot be 0")
     places = range(*known)
-    builder.graph.limits.check_array((len(places),))
+    builder.check_array((len(places),))
     return whole_numbers(builder, np.array(places, np.int64))
 
 
@@ -201,7 +201,7 @@ def allclose(
 
 def array_equal(builder: Builder, x: Expr, y: Expr) -> Any:
     """Return whether shapes and entries are equal."""
-    return all_(builder, logic.equal(x, y)) if x.shape == y.shape else builder.graph.constant(False)
+    return all_(builder, logic.equal(x, y)) if x.shape == y.shape else builder.constant(False)
 
 
 # -- The names under which libraries have them ---------------------------------------------------
@@ -250,7 +250,7 @@ def _limits(library: str) -> Callable[..., Any]:
             raise ArgumentError(
                 "finfo takes a dtype of floats", help="write np.finfo(float).eps"
             ) from None
-        numbers = tuple(builder.graph.constant(float(getattr(info, name))) for name in _LIMITS)
+        numbers = tuple(builder.constant(float(getattr(info, name))) for name in _LIMITS)
         return Results.of(numbers, tuple(_LIMITS))
 
     return limits
@@ -399,14 +399,14 @@ def float_(builder: Builder, x: Any = 0) -> Any:
     The caller decides whether gradients stop there.
     """
     if isinstance(x, str):
-        return builder.graph.constant(known_number(x))
+        return builder.constant(known_number(x))
     return as_float(builder, _single(builder, x, "float"), "float", "float")
 
 
 def int_(builder: Builder, x: Any = 0) -> Any:
     """Return the whole number, rounded towards 0."""
     if isinstance(x, str):
-        return builder.graph.constant(int(known_number(x)))
+        return builder.constant(int(known_number(x)))
     return as_whole(builder, _single(builder, x, "int"))
 
 
@@ -433,7 +433,7 @@ def first_holding(builder: Builder, pieces: Any) -> Expr:
     """
     if not pieces or any(not isinstance(piece, tuple) or len(piece) != 2 for piece in pieces):
         raise ArgumentError("Piecewise takes pairs of a value and a condition", help=_PIECES)
-    result: Expr = builder.graph.constant(float("nan"))
+    result: Expr = builder.constant(float("nan"))
     for piece in reversed(pieces):
         value, condition = (builder.value(part) for part in piece)
         if condition.kind != "bool":

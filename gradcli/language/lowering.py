@@ -56,10 +56,10 @@ from gradcli.language.syntax import (
     Dots,
     Expression,
     Frame,
+    ImpliedProduct,
     Name,
     Node,
     Number,
-    OfTextbooks,
     Sequence,
     Slice,
     Statement,
@@ -201,20 +201,11 @@ class Lowering(Reading):
             right = self._operand(right, node.right, frame)
         if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)
+        if len(left.shape) > 1 or len(right.shape) > 1:
+            refuse_matrices(node, left, right, frame.source)
         return self.graph.apply(
             registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right)
         )
-
-    def _of_textbooks(self, node: OfTextbooks, frame: Frame) -> Expr:
-        """Compute entry by entry, except for matrices."""
-        made = self._binary(node, frame)
-        axes = [x.ndim for x in made.given_operands]
-        if max(axes) > 1 and (min(axes) or node.operator == "**"):
-            raise AmbiguousError(
-                "of matrices this has two readings",
-                help="write A @ b, inv(A) for matrices, A*b, 1/A for their entries",
-            )
-        return made
 
     def _unary(self, node: Unary, frame: Frame) -> Any:
         operand = self._operand(frame.results[node.operand.place], node.operand, frame)
@@ -222,7 +213,7 @@ class Lowering(Reading):
             return operand
         if node.operator == "-":
             number = operand.op is None and type(operand.payload) in (int, float)
-            return self.graph.constant(-operand.payload) if number else arithmetic.neg(operand)
+            return self.constant(-operand.payload) if number else arithmetic.neg(operand)
         if node.operator in MARKS:
             return registry.record_named(MARKS[node.operator])(operand)
         if node.operator == "~" and operand.kind != "bool":
@@ -277,7 +268,7 @@ class Lowering(Reading):
                 self.notes[
                     "E is the number e here, as in sympy; a binding gives it another value"
                 ] = None
-            return self.graph.constant(NAMED[name])
+            return self.constant(NAMED[name])
         if name in ROOTS:
             return self._module(ROOTS[name])
         return FreeVariable(name)
@@ -470,10 +461,10 @@ class Lowering(Reading):
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
-    Number: lambda low, node, frame: low.graph.constant(node.value),
+    Number: lambda low, node, frame: low.constant(node.value),
     Name: Lowering._name,
     Binary: Lowering._binary,
-    OfTextbooks: Lowering._of_textbooks,
+    ImpliedProduct: Lowering._binary,
     Unary: Lowering._unary,
     Conditional: Lowering._conditional,
     Call: Lowering._call,
@@ -577,6 +568,27 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
     raise error(message, span=span, source=source, help=help)
 
 
+def refuse_matrices(node: Binary, left: Expr, right: Expr, source: Source) -> None:
+    """Refuse ``A b`` and ``A^-1`` of matrices, which ``A*b`` and ``A**-1`` take entry by entry."""
+    a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
+    if isinstance(node, ImpliedProduct):
+        if not (left.shape and right.shape):
+            return
+        message = f"'{a} {b}' of matrices has two readings: entry by entry, and the matrix product"
+        help = f"write {a}*{b} or {a} @ {b}"
+    elif (
+        node.operator == "**"
+        and right.op is None
+        and right.payload == -1
+        and "**" not in source.text[node.left.end : node.right.start]
+    ):
+        message = "the power -1 of a matrix has two readings: of its entries, and the inverse"
+        help = f"write 1/{a} or inv{a if a[0] == '(' else f'({a})'}"
+    else:
+        return
+    raise AmbiguousError(message, span=node.span, source=source, help=help)
+
+
 def _mask_repair(
     node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source
 ) -> str:
@@ -607,7 +619,7 @@ def refuse_complement(node: Unary, source: Source) -> None:
 
 
 def _text(source: Source, start: int, end: int) -> str:
-    text = source.text[start:end]
+    text = "\n" if source.latex else source.text[start:end]  # LaTeX has no such text
     return text if len(text) <= _LONGEST and "\n" not in text else "x"
 
 

@@ -67,10 +67,10 @@ from gradcli.language.syntax import (
     Conditional,
     Dots,
     Expression,
+    ImpliedProduct,
     Name,
     Node,
     Number,
-    OfTextbooks,
     Part,
     Sequence,
     Slice,
@@ -275,8 +275,13 @@ class _Parser:
         """The token that was read last."""
         return self.tokens[self.at - 1]
 
+    @property
+    def after(self) -> Token:
+        """The token that comes next."""
+        return self.tokens[self.at]
+
     def is_next(self, text: str) -> bool:
-        return self.tokens[self.at].text == text
+        return self.after.text == text
 
     def fail(
         self, message: str, span: Span, help: str | None = None, note: str | None = None
@@ -301,7 +306,7 @@ class _Parser:
     def whole(self) -> Node:
         """Parse an expression and nothing else."""
         root = self.expression()
-        token = self.tokens[self.at]
+        token = self.after
         if token.text == ",":
             self.refuse_comma(token)
         if token.kind != END:
@@ -312,10 +317,10 @@ class _Parser:
         """Parse ``expression = disjunction [ "if" disjunction "else" expression ]``."""
         value = self.binary(DISJUNCTION)
         choices: list[tuple[Node, Node]] = []
-        while (token := self.tokens[self.at])[1] == "if":
+        while (token := self.after)[1] == "if":
             self.at += 1
             condition = self.binary(DISJUNCTION)
-            after = self.tokens[self.at]
+            after = self.after
             if after.text != "else":
                 self.refuse_end(after)
                 self.fail("'if' without 'else'", token.span, "write: x if condition else y")
@@ -332,7 +337,7 @@ class _Parser:
         """Parse ``negation = "not" negation | comparison``."""
         words = []
         while self.is_next("not"):
-            words.append(self.tokens[self.at].start)
+            words.append(self.after.start)
             self.at += 1
         value = self.binary(NEGATION + 1)
         while words:
@@ -352,7 +357,7 @@ class _Parser:
             if power == PRODUCT:
                 self.note_number(token)
                 self.implied = True
-                left = self.push(OfTextbooks("*", left, self.unary()))
+                left = self.push(ImpliedProduct("*", left, self.unary()))
                 continue
             self.at += 1
             if power == TERM and token[1] != "*":
@@ -417,17 +422,9 @@ class _Parser:
         """Join a value with the bases and signs waiting for it, from the place ``above`` on."""
         while len(waiting) > above:
             base, sign = waiting.pop()
-            node = (
-                self.push(Unary(sign.text, node, sign.start))
-                if base is None
-                else self.raise_to(base, node, sign)
-            )
+            made = Unary(sign.text, node, sign.start) if base is None else Binary("**", base, node)
+            node = self.push(made)
         return node
-
-    def raise_to(self, base: Node, exponent: Node, sign: Token) -> Node:
-        """Make a power; ``^-1`` is of textbooks, ``**-1`` of Python."""
-        inverse = self.source.text[sign.start] != "*" and _is_minus_one(exponent)
-        return self.push((OfTextbooks if inverse else Binary)("**", base, exponent))
 
     def power_after(self, node: Node, waiting: _Waiting) -> int:
         """Return how tightly the operator after a factor binds.
@@ -498,7 +495,7 @@ class _Parser:
             self.refuse_inverse(callee)
         self.implied = True
         self.called.add(callee.name)
-        token, bracket = self.tokens[self.at], self.bracket
+        token, bracket = self.after, self.bracket
         if token.text == "(":
             self.at += 1
             return self.arguments(callee, token, exponent=exponent)
@@ -509,7 +506,7 @@ class _Parser:
         self.deepen(token)
         argument = self.binary(PRODUCT)
         self.depth -= 1
-        sign = self.tokens[self.at]
+        sign = self.after
         if self.power == TERM and sign.text != "*":
             self.refuse_divided(bracket.application, sign)
         bracket.application = outer
@@ -579,13 +576,14 @@ class _Parser:
                 if _under_root(waiting):
                     self.at -= 1
                     self.refuse_root_of_power(waiting[-1][1])
-                node = self.raise_to(node, exponent, token)
+                node = self.push(Binary("**", node, exponent))
             elif kind == PRIME:
                 opener = self.tokens[self.at + 1]
                 if not isinstance(node, Name) or opener.text != "(":
-                    help = "write x.T for the transpose"
                     self.fail(
-                        "a prime marks the derivative of a function, as in f'(2)", token.span, help
+                        "a prime marks the derivative of a function, as in f'(2)",
+                        token.span,
+                        "write x.T for the transpose",
                     )
                 self.at += 2
                 node = self.arguments(node, opener, primes=len(text) + text.count("″"))
@@ -705,7 +703,7 @@ class _Parser:
             operand, mark = operand.operand, "||"
         node = Unary(mark, operand, opener.start)
         node.end = end
-        after = self.tokens[self.at]
+        after = self.after
         if _begins_value(after) and after.text not in ROOTS:
             self.bracket.bars = node
         return self.push(node)
@@ -775,7 +773,7 @@ class _Parser:
 
     def argument(self) -> tuple[Token | None, Node]:
         """Parse ``argument = [ NAME "=" ] expression``."""
-        name = self.tokens[self.at]
+        name = self.after
         if name.kind == NAME and name.text not in RESERVED and self.tokens[self.at + 1].text == "=":
             self.at += 2
             return name, self.expression()
@@ -785,22 +783,21 @@ class _Parser:
         """Parse ``subscripts = subscript { "," subscript } [ "," ]``."""
         found, commas, end = self.read_bracket(_SUBSCRIPTS, opener, self.subscript)
         if not found:
-            help = "write x[0], or x[:] for all entries"
-            self.fail("an index is missing", Span(opener.start, end), help)
+            self.fail(
+                "an index is missing",
+                Span(opener.start, end),
+                "write x[0], or x[:] for all entries",
+            )
         return self.push(Subscript(base, found, commas > 0, end))
 
     def subscript(self) -> Node:
         """Parse subscript = expression | slice."""
-        start = self.tokens[self.at].start
+        start = self.after.start
         parts: list[Node | None] = []
         while True:
-            token = self.tokens[self.at]
+            token = self.after
             if len(parts) == _SLICE:
-                self.fail(
-                    "a slice has at most three parts",
-                    self.before.span,
-                    "start:stop:step",
-                )
+                self.fail("a slice has at most three parts", self.before.span, "start:stop:step")
             empty = token.text == ":" or (parts and token.text in (",", "]", ")"))
             parts.append(None if empty else self.expression())
             if not self.is_next(":"):
@@ -808,10 +805,7 @@ class _Parser:
             self.at += 1
         if len(parts) == 1 and parts[0] is not None:
             return parts[0]
-        given = [part for part in parts if part is not None]
-        return self.push(
-            Slice(parts, given[0].start if given else start, given[-1].end if given else start + 1)
-        )
+        return self.push(Slice(parts, start, end_of(self.before)))
 
     # -- what has two readings --------------------------------------------------------------------
 
@@ -821,7 +815,7 @@ class _Parser:
         ``instead`` is shown if the readings are no valid input.
         """
         text = " ".join(self.source.text[start:end].split())
-        text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
+        text = text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…"
         error = AmbiguousError(
             f"'{text}' has two readings",
             span=Span(start, end),
@@ -862,7 +856,7 @@ class _Parser:
         Its tokens are consumed, and nothing can be read after it.
         """
         self.at += skipped
-        token, rule = self.tokens[self.at], self.bracket.rule
+        token, rule = self.after, self.bracket.rule
         self.bracket = _Bracket(_GROUP if rule == _ARRAY else rule, self.bracket.opener)
         self.at += token.text == "**" or token.kind == SUPERSCRIPT
         self.deepen(token)
@@ -880,7 +874,7 @@ class _Parser:
 
         Raises AmbiguousError where it may do either, and ParseError for what cannot be multiplied.
         """
-        left, token, bracket = self.before, self.tokens[self.at], self.bracket
+        left, token, bracket = self.before, self.after, self.bracket
         self.refuse_words(node, left, token)
         if found := self.transpose:
             raise AmbiguousError(
@@ -911,8 +905,11 @@ class _Parser:
         for word in (left, token):
             between = word is token or type(node) is Name
             if word.kind == NAME and word.text in _WORDS and between:
-                message = f"'{word.text}' is a word of Python, and none of this language"
-                self.fail(message, word.span, _WORDS[word.text])
+                self.fail(
+                    f"'{word.text}' is a word of Python, and none of this language",
+                    word.span,
+                    _WORDS[word.text],
+                )
         gap = self.source.text[end_of(left) : token.start]
         if "\n" in gap:
             self.refuse_beside(node, token)
@@ -929,7 +926,7 @@ class _Parser:
 
         Raises AmbiguousError for ``sin x y``, ``sin 2(x + 1)``, ``ln sin x cos x``.
         """
-        left, token = self.before, self.tokens[self.at]
+        left, token = self.before, self.after
         if token.kind == NAME and textbook.is_bare(token.text):
             if application.around is None and not application.raised:
                 return False
@@ -969,7 +966,7 @@ class _Parser:
         This is a power or a bracket after ``sin (x + 1)`` with a space, and after ``sin^2(x)``, and
         a factor after ``\sin \frac{1}{2}``.
         """
-        after, instead = self.tokens[self.at], "(sin(x))^2 or sin(x^2)"
+        after, instead = self.after, "(sin(x))^2 or sin(x^2)"
         if after.kind == SUPERSCRIPT or after.text == "**":
             self.refuse_going_on(callee.start, opener.start, instead, sign="", joint="")
         fraction = self.source.text.startswith("\\", opener.start)
@@ -1044,7 +1041,7 @@ class _Parser:
 
     def refuse_under_root(self, sign: Token) -> None:
         """Refuse ``√2x``; not ``√(x + 1)y``, ``√x sin x``."""
-        token = self.tokens[self.at]
+        token = self.after
         function = token.kind == NAME and textbook.is_bare(token.text)
         if self.before.text not in (")", "|") and token.text not in ROOTS and not function:
             instead = f"{sign.text}(2)*x or {sign.text}(2*x)"
@@ -1057,7 +1054,7 @@ class _Parser:
 
     def refuse_four(self, first: Node, partner: int) -> NoReturn:
         """Refuse ``|x|y|z|``, where either pair may stand inside of the other."""
-        text, begin, last = self.source.text, self.tokens[self.at].start, self.tokens[partner].start
+        text, begin, last = self.source.text, self.after.start, self.tokens[partner].start
         left, right = text[first.start + 1 : first.end - 1].strip(), text[begin + 1 : last].strip()
         middle = text[first.end : begin].strip()
         readings = f"|{left}|*{middle}*|{right}|", f"|{left}*|{middle}|*{right}|"
@@ -1132,7 +1129,7 @@ class _Parser:
 
     def refuse_chain(self, first: Token, left: Node, middle: Node) -> NoReturn:
         """Refuse a comparison of a comparison."""
-        token, text = self.tokens[self.at], self.source.text
+        token, text = self.after, self.source.text
         a, b = self.source_text(left), self.source_text(middle)
         c = self.next_text(1, MASK) or "c"
         message = "a chain of comparisons is not read"
@@ -1148,12 +1145,16 @@ class _Parser:
         self.fail(message, token.span, f"write {help}")
 
     def refuse_closing(self, token: Token) -> NoReturn:
-        help = "remove it, or open the bracket before"
-        self.fail(f"'{token.text}' closes nothing", token.span, help)
+        self.fail(
+            f"'{token.text}' closes nothing", token.span, "remove it, or open the bracket before"
+        )
 
     def refuse_open(self, opener: Token) -> NoReturn:
-        help = f"add the missing '{_CLOSING[opener.text]}'"
-        self.fail(f"'{opener.text}' is never closed", opener.span, help)
+        self.fail(
+            f"'{opener.text}' is never closed",
+            opener.span,
+            f"add the missing '{_CLOSING[opener.text]}'",
+        )
 
     def refuse_end(self, token: Token) -> None:
         """Refuse a bracket that is open at the end."""

@@ -85,11 +85,6 @@ def names_bound_by(statement: Statement) -> list[str]:
     return [statement.name] if isinstance(statement, (Binding, DataBinding)) else []
 
 
-def names_quantified_by(statement: Statement) -> list[str]:
-    """Return the names that stand for all numbers of a range in a statement."""
-    return [each.name for each in getattr(statement, "ranges", ())]
-
-
 def words_of(statement: Statement) -> set[str]:
     """Every name in a statement's expressions, whatever it stands for there."""
     own = statement.parameters if isinstance(statement, Definition) else ()
@@ -223,13 +218,13 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         made = PROPERTIES.get(name)
         return METHODS[name].of(base) if made is None else made(builder, builder.value(base))
     if name[-1] == "_" != name[-2:-1] and (calls.is_method(name[:-1]) or not calls.is_method(name)):
-        help = (
-            f"write x.{name[:-1]}(y) for a new one"
-            if calls.is_method(name[:-1])
-            else "write y = x + 1 for a new one"
-        )
         raise UnknownNameError(
-            f"'{name}' changes a value in place: a value stays as it is", help=help
+            f"'{name}' changes a value in place: a value stays as it is",
+            help=(
+                f"write x.{name[:-1]}(y) for a new one"
+                if calls.is_method(name[:-1])
+                else "write y = x + 1 for a new one"
+            ),
         )
     if calls.is_method(name):
         return Function(name, NUMPY if calls.exists(name, NUMPY) else TORCH, base)
@@ -267,7 +262,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
         value = named_constant(base, name)
     except UnknownNameError:
         raise unknown_name(base, name, suggest_name(name)) from None
-    return builder.graph.constant(value) if isinstance(value, float) else value
+    return builder.constant(value) if isinstance(value, float) else value
 
 
 def property_of(builder: Builder, name: str, base: Expr) -> Any:
@@ -281,8 +276,8 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
     if name == "mT":
         return shapes.swapaxes(base, axis1=-1, axis2=-2)
     if name == "shape":
-        return Indices(builder.graph.constant(n) for n in base.shape)
-    return builder.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
+        return Indices(builder.constant(n) for n in base.shape)
+    return builder.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
 
 
 # -- Calls: whose function a name is, and what stops gradients -----------------------------------
@@ -527,8 +522,7 @@ class Reading(Builder):
                 f"'{item.alias}' is imported, and has a value from outside",
                 help="give one of them another name",
             )
-        self.scope.failed.pop(item.alias, None)
-        self.scope.names.pop(item.alias, None)
+        self.scope.unbind(item.alias)
         self.scope.functions.pop(item.alias, None)
         self.scope.imported[item.alias] = value
 

@@ -132,8 +132,11 @@ def _targets(part: Part, equals: int) -> list[Token]:
     written = [part.token(place) for place in range(in_brackets, equals - in_brackets)]
     for place, token in enumerate(written or [part.token(0)]):
         if token.text != "," if place % 2 else token.kind != NAME or token.text in RESERVED:
-            message = "only names with commas between them can stand before this '='"
-            part.fail(message, token.span, "write a, b = x, y")
+            part.fail(
+                "only names with commas between them can stand before this '='",
+                token.span,
+                "write a, b = x, y",
+            )
     return written[::2]
 
 

@@ -12,6 +12,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 from operator import attrgetter
@@ -137,22 +138,15 @@ def next_token(source: Source, start: int) -> tuple[Token, int]:
 
 def _bad_character(source: Source, char: str, start: int) -> ParseError:
     shown = repr(char) if char.isprintable() else f"U+{ord(char):04X}"
+    message = f"unexpected character {shown}"
+    help = _HELP.get(source.text[start : start + 2], _HELP.get(char))
     if 0xDC80 <= ord(char) <= 0xDCFF:
-        return ParseError(
-            f"the byte 0x{ord(char) - 0xDC00:02x} is not valid UTF-8", span=Span(start, start + 1), source=source,
-            help="save the text as UTF-8",
-        )  # fmt: skip
-    if char == "\r":
-        return ParseError(
-            "a carriage return (U+000D) alone ends no line", span=Span(start, start + 1), source=source,
-            help="end lines with \\n or \\r\\n; in one line, separate statements with ;",
-        )  # fmt: skip
-    return ParseError(
-        f"unexpected character {shown}",
-        span=Span(start, start + 1),
-        source=source,
-        help=_HELP.get(source.text[start : start + 2], _HELP.get(char)),
-    )
+        message = f"the byte 0x{ord(char) - 0xDC00:02x} is not valid UTF-8"
+        help = "save the text as UTF-8"
+    elif char == "\r":
+        message = "a carriage return (U+000D) alone ends no line"
+        help = "end lines with \\n or \\r\\n; in one line, separate statements with ;"
+    return ParseError(message, span=Span(start, start + 1), source=source, help=help)
 
 
 def superscript_value(text: str) -> float:
@@ -242,7 +236,8 @@ def statements_between(source: Source, tokens: list[Token]) -> Iterator[tuple[in
 
     A semicolon outside of brackets ends one, and the END.
     """
-    end, cuts = len(tokens) - 1, list[int]()
+    end = len(tokens) - 1
+    cuts: list[int] = []
     if ";" in source.text:  # megabytes of text rarely have one
         cuts = [at for at in outside(tokens, 0, end) if tokens[at].text == ";"]
     for before, stop in pairwise([-1, *cuts, end]):
@@ -337,7 +332,6 @@ def refuse_sign(source: Source, tokens: list[Token]) -> None:
 class Node:
     """An expression; ``start`` and ``end`` are offsets in the statement's source."""
 
-    __slots__ = ("end", "place", "start")
     start: int
     end: int
     place: int  # index in the statement's list of nodes
@@ -348,8 +342,7 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Yield the parts of the node."""
-        for slot in self.__slots__:
-            value = getattr(self, slot)
+        for value in vars(self).values():
             for part in value if isinstance(value, list) else [value]:
                 inner = part[1] if isinstance(part, tuple) else part  # a keyword with its value
                 if isinstance(inner, Node):
@@ -359,22 +352,20 @@ class Node:
 class Literal(Node):
     """A value that is written out."""
 
-    __slots__ = ("value",)
-
     def __init__(self, value: Any, start: int, end: int) -> None:
         self.value, self.start, self.end = value, start, end
 
 
 class Number(Literal):
-    __slots__ = ()
+    """A number, a whole one as an integer."""
 
 
 class Text(Literal):
-    __slots__ = ()
+    """A string."""
 
 
 class Name(Node):
-    __slots__ = ("name",)
+    """A word."""
 
     def __init__(self, name: str, start: int, end: int) -> None:
         self.name, self.start, self.end = name, start, end
@@ -383,16 +374,12 @@ class Name(Node):
 class Dots(Node):
     """The ``...`` of a subscript."""
 
-    __slots__ = ()
-
     def __init__(self, start: int, end: int) -> None:
         self.start, self.end = start, end
 
 
 class Unary(Node):
     """``-x``, ``+x``, ``~x``, ``not x``, ``√x``, and ``|x|``, whose operator is a bar."""
-
-    __slots__ = ("operand", "operator")
 
     def __init__(self, operator: str, operand: Node, start: int) -> None:
         self.operator, self.operand = operator, operand
@@ -402,21 +389,19 @@ class Unary(Node):
 class Binary(Node):
     """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``."""
 
-    __slots__ = ("left", "operator", "right")
-
     def __init__(self, operator: str, left: Node, right: Node) -> None:
         self.operator, self.left, self.right = operator, left, right
         self.start, self.end = left.start, right.end
 
 
-class OfTextbooks(Binary):
-    """``left right`` or ``left^-1``, with ``*`` or ``**``, which books write of matrices too."""
+class ImpliedProduct(Binary):
+    """A product without a sign, ``2x``; its operator is ``*``."""
+
+    __slots__ = ()
 
 
 class Conditional(Node):
     """``value if condition else otherwise``."""
-
-    __slots__ = ("condition", "otherwise", "value")
 
     def __init__(self, value: Node, condition: Node, otherwise: Node) -> None:
         self.value, self.condition, self.otherwise = value, condition, otherwise
@@ -425,8 +410,6 @@ class Conditional(Node):
 
 class Call(Node):
     """``callee(arguments, keyword=...)``; ``primes`` counts the quotes of ``f''(x)``."""
-
-    __slots__ = ("arguments", "callee", "keywords", "primes")
 
     def __init__(
         self,
@@ -448,8 +431,6 @@ class Call(Node):
 class Attribute(Node):
     """``base.name``."""
 
-    __slots__ = ("base", "name")
-
     def __init__(self, base: Node, name: str, end: int) -> None:
         self.base, self.name = base, name
         self.start, self.end = base.start, end
@@ -458,16 +439,12 @@ class Attribute(Node):
 class Slice(Node):
     """``start:stop:step`` in a subscript, each part optional."""
 
-    __slots__ = ("parts",)
-
     def __init__(self, parts: list[Node | None], start: int, end: int) -> None:
         self.parts, self.start, self.end = parts, start, end
 
 
 class Subscript(Node):
     """``base[items]``; ``tuple_`` tells ``x[i,]`` from ``x[i]``."""
-
-    __slots__ = ("base", "items", "tuple_")
 
     def __init__(self, base: Node, items: list[Node], tuple_: bool, end: int) -> None:
         self.base, self.items, self.tuple_ = base, items, tuple_
@@ -476,8 +453,6 @@ class Subscript(Node):
 
 class Sequence(Node):
     """A tuple ``(x, y)`` or an array ``[x, y]``."""
-
-    __slots__ = ("bracket", "items")
 
     def __init__(self, bracket: str, items: list[Node], start: int, end: int) -> None:
         self.bracket, self.items, self.start, self.end = bracket, items, start, end
@@ -658,29 +633,29 @@ Asked = Query | Assertion  # statements that are answered by a record each
 # became, and how.
 
 
+@dataclass(eq=False)
 class Frame:
-    """An expression in a statement, or the body of a function in one call of it."""
+    """An expression in a statement, or the body of a function in one call of it.
 
-    def __init__(
-        self,
-        expression: Expression,
-        source: Source,
-        statement: Statement | None,
-        locals_: dict[str, Any],
-        finish: Callable[[Any], Any] | None = None,
-        call: tuple[Frame, Node] | None = None,
-    ) -> None:
-        self.expression, self.source, self.locals = expression, source, locals_
-        # Where the text stands; for a function's body, its definition; None outside programs.
-        self.statement = statement
-        self.finish = finish  # makes the call's result from the body's
-        self.call = call  # for a function's body: the expression with the call, and the call
-        self.results: list[Any] = []  # results of the nodes so far
-        # By the places of calls made of operations; None for a user's function.
-        self.expansions: dict[int, Expansion | None] = {}
-        # What the statement shows of its dialect, once that was asked for.
-        self.shown: Any = None
-        self.coerced: Any = None  # the node made of the whole result, if that was none
+    statement   where the text stands; for a function's body, its definition; None outside programs
+    finish      makes the call's result from the body's
+    call        for a function's body: the expression with the call, and the call
+    results     of the nodes so far
+    expansions  by the places of calls made of operations; None for a user's function
+    shown       what the statement shows of its dialect, once that was asked for
+    coerced     the node made of the whole result, if that was none
+    """
+
+    expression: Expression
+    source: Source
+    statement: Statement | None
+    locals: dict[str, Any]
+    finish: Callable[[Any], Any] | None = None
+    call: tuple[Frame, Node] | None = None
+    results: list[Any] = field(default_factory=list)
+    expansions: dict[int, Expansion | None] = field(default_factory=dict)
+    shown: Any = None
+    coerced: Any = None
 
     @property
     def nodes(self) -> list[Node]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import FLOAT
+from gradcli.ops.elementwise import logic
 from gradcli.ops.registry import find
 from gradcli.plans.backend import over_threshold
 from gradcli.plans.blocks import Step, Stretch, gather
@@ -203,6 +204,8 @@ class Writer:
                 total, fold = totals[node]
                 source.add(f"gather({total}, {text}, {fold}, i // {step} + 1)", 2)
             elif node in stretch.outputs:
+                if node.op is logic.where and not node.operand.shape:
+                    text = "{1} if {0} else {2}".format(*operands)
                 source.add(f"{name} = {_slice(source.names[node], axis)}", 2)
                 source.add(
                     f"{text[:-1]}, out={name})" if is_ufunc(node) else f"{name}[:] = {text}", 2
@@ -239,7 +242,7 @@ class Writer:
                 if root.kind == FLOAT and root not in self.stored:
                     name = source.name(root)
                     source.add(
-                        f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})"
+                        f"{self.checks}.append({f'total({name}, None)' if root.shape else name})"
                     )
         results = []
         seen: set[Expr] = set()

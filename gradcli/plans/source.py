@@ -8,8 +8,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-import sys
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -57,108 +55,6 @@ def _constant_text(value: Any) -> str:
     return str(getattr(value, "__name__", type(value).__name__))
 
 
-# -- Arrays for results, taken again when nobody has them any more -------------------------------
-#
-# Memory that comes from the system costs a page fault for each of its pages: more than most of
-# what is computed there. A plan keeps the arrays of its last two calls (the results of one are
-# mostly at hand while the next one runs), and writes into one again once it is the only one that
-# refers to it. Whoever has an array, a view of it or a buffer on it refers to it. All plans
-# together keep so much and no more.
-
-
-# Bytes from which memory is returned to the system, to be taken page by page the next time.
-RETURNED = 1 << 16
-_CALLS = 2  # calls whose arrays are kept
-_MOST = 1 << 28  # most bytes that all plans keep, besides those of the running plan
-
-
-def _references_of_one() -> int:
-    """Return what counts as nobody: the references that looking makes."""
-    kept = [np.empty(0)]
-    array = kept.pop(0)
-    return sys.getrefcount(array)
-
-
-_NOBODY = (  # where references are counted, and by one thread at a time
-    _references_of_one()
-    if sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
-    else 0
-)
-
-
-class Results:
-    """The memory of a program's results."""
-
-    def __init__(self) -> None:
-        self._most: dict[Any, int] = {}
-        self._kept: dict[Any, list[np.ndarray]] = {}
-
-    def expect(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        """Keep room for one more result of this shape in each call."""
-        key = shape, dtype
-        self._most[key] = self._most.get(key, 0) + (_CALLS if _NOBODY else 0)
-        self._kept.setdefault(key, [])
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """Return an array that is used nowhere else, with arbitrary entries."""
-        key = shape, dtype
-        kept = self._kept[key]
-        for _ in range(len(kept)):
-            try:
-                array = kept.pop(0)  # so that no other thread looks at it meanwhile
-            except IndexError:
-                break
-            if (
-                array.shape != shape
-                or array.dtype != dtype
-                or not (array.flags.carray and array.flags.owndata)
-            ):
-                continue  # somebody has changed its shape, dtype or memory
-            is_free = sys.getrefcount(array) <= _NOBODY
-            kept.append(array)
-            if is_free:
-                return array
-        array = np.empty(shape, dtype)
-        if self._most[key]:
-            del kept[: max(0, len(kept) + 1 - self._most[key])]
-            kept.append(array)
-            _keepers.count(self, array.nbytes)
-        return array
-
-    def bytes_held(self) -> int:
-        """Return the number of bytes that are kept."""
-        return sum(array.nbytes for kept in list(self._kept.values()) for array in list(kept))
-
-    def let_go(self) -> None:
-        """Keep nothing of what there is."""
-        for kept in list(self._kept.values()):
-            kept.clear()
-
-
-class Keepers:
-    """The plans that keep arrays.
-
-    Where these are too much, all plans but the one that runs let go of theirs.
-    """
-
-    def __init__(self) -> None:
-        self._counted = 0  # upper bound of the bytes kept: those left last time, and made since
-        self._results: weakref.WeakSet[Results] = weakref.WeakSet()
-
-    def count(self, results: Results, made: int) -> None:
-        """Note that a plan keeps an array more."""
-        self._results.add(results)
-        self._counted += made
-        if self._counted > _MOST:
-            for other in list(self._results):
-                if other is not results:
-                    other.let_go()
-            self._counted = results.bytes_held()
-
-
-_keepers = Keepers()
-
-
 class Source:
     """Lines of a function, and the names that they mention."""
 
@@ -178,10 +74,9 @@ class Source:
         self.called: list[str] = []  # texts of the C functions that are called
         self._kept: list[Any] = []  # keeps alive what `_constants` tells apart by identity
         self._last = 0
-        self.results = Results()
         self.namespace: dict[str, Any] = {
-            **vars(math), "empty": np.empty, "zeros": np.zeros, "result": self.results.empty,
-            "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+            **vars(math), "empty": np.empty, "zeros": np.zeros,
+            "total": np.add.reduce, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 
     def new(self, letter: str) -> str:
@@ -248,11 +143,7 @@ class Source:
     def array(self, node: Expr) -> str:
         """Return a new array for a node's value."""
         dtype = numpy_dtype(node.kind, self.precision)
-        made = "empty"
-        if math.prod(node.shape) * dtype.itemsize >= RETURNED:
-            self.results.expect(node.shape, dtype)
-            made = "result"
-        return f"{made}({node.shape}, {self.constant(dtype)})"
+        return f"empty({node.shape}, {self.constant(dtype)})"
 
     def scalar(self, kind: str) -> str:
         """Return the name of NumPy's type for numbers of a kind."""

@@ -268,9 +268,9 @@ def option_of(name: str, value: Any, command: str = "") -> Any:
     Raises InputTypeError, and NativeError for native code without a compiler.
     """
     if name == "limits" and not isinstance(value, Limits):
-        help = 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'
         raise InputTypeError(
-            f"'limits' must be a gradcli.limits.Limits, not {type(value).__name__}", help=help
+            f"'limits' must be a gradcli.limits.Limits, not {type(value).__name__}",
+            help='write gradcli.limits.DEFAULT.raised(["nodes=1000000"])',
         )
     if name == "dtype" and value is not None:
         with suppress(TypeError):

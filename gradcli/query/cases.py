@@ -449,11 +449,11 @@ def _refuse_claims_of_nothing(
     names = sorted(bound.union(program.scope.names, mentioned))
     for name in claimed:
         if name not in names:
-            help = did_you_mean(
-                name, names, f"the names are {', '.join(names[:20])}" if names else None
-            )
             raise UnknownFieldError(
-                f"'expect' has the gradient of '{name}', which the record does not have", help=help
+                f"'expect' has the gradient of '{name}', which the record does not have",
+                help=did_you_mean(
+                    name, names, f"the names are {', '.join(names[:20])}" if names else None
+                ),
             )
 
 

@@ -32,7 +32,6 @@ from gradcli.language.calls import is_function
 from gradcli.language.reading import (
     mentioned_names,
     names_bound_by,
-    names_quantified_by,
     words_of,
 )
 from gradcli.language.run import Lowered, Program
@@ -97,7 +96,7 @@ def names_needed(statement: Statement, scope: Scope) -> list[str]:
         *failed,
         *scope.imported,
         *NAMED,
-        *names_quantified_by(statement),
+        *(each.name for each in getattr(statement, "ranges", ())),  # quantified
         *scope.lost.keys() & own,
     }
     return [name for name in mentioned_names(statement, scope) if name not in given]

@@ -144,12 +144,10 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
     try:
         return np.broadcast_to(np.zeros((), of_floats), spec)
     except (TypeError, ValueError):
-        message = (
-            f"the shape of '{name}' must be whole numbers from 0, as an array can have "
-            f"them, not {spec!r}"
-        )
         raise InputTypeError(
-            message, help="for a value, write a number, a list or an array"
+            f"the shape of '{name}' must be whole numbers from 0, as an array can have "
+            f"them, not {spec!r}",
+            help="for a value, write a number, a list or an array",
         ) from None
 
 

@@ -439,9 +439,9 @@ def refuse_absent(names: Path | None, records: Sequence[DerivativeRecord]) -> No
     for name in names or ():
         if records and all(name in record.absent for record in records):
             known = sorted({other for record in records for other in record.known})
-            help = did_you_mean(
-                name, known, f"the names are {', '.join(known[:_LISTED])}" if known else None
-            )
             raise UnknownNameError(
-                f"the expression has no name '{name}' to differentiate by", help=help
+                f"the expression has no name '{name}' to differentiate by",
+                help=did_you_mean(
+                    name, known, f"the names are {', '.join(known[:_LISTED])}" if known else None
+                ),
             )

@@ -97,8 +97,7 @@ def _refuse_ranges(ranges: Mapping[str, Ends]) -> None:
     """Raise UsageError for ranges that no picture has room for."""
     for third in [*ranges][2:]:
         help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
-        message = f"'{third}' has a range, but a picture has room for two names"
-        raise UsageError(message, help=help)
+        raise UsageError(f"'{third}' has a range, but a picture has room for two names", help=help)
     for name, (low, high) in ranges.items():
         text = f"the range of '{name}'"
         if low == high:

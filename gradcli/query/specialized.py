@@ -273,12 +273,15 @@ Order = Sequence[tuple[int, str]]
 class Specialized:
     """A program for values of given names, shapes and dtypes, and the plan that computes it.
 
-    compile  makes the plan. Raises a `GradcliError` for a program that has no such derivatives
-    text     describes the program, and in their order the values that it takes and gives
+    compile   makes the plan. Raises a `GradcliError` for a program that has no such derivatives
+    text      describes the program, and in their order the values that it takes and gives
+    __call__  gives the results for bindings, a seed, what takes or says the form of derivatives
+              (arrays for gradients, or the form of a matrix), and the order of names
     """
 
     compile: Callable[[], None]
     text: Callable[[], str]
+    __call__: Callable[..., Any]
 
     def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any) -> None:
         """``seed`` is what of the seed a plan is made for."""
@@ -289,13 +292,6 @@ class Specialized:
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)
         self.compile()
-
-    def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Any, order: Order) -> Any:
-        """Return the results of a call.
-
-        ``out`` are arrays that take gradients, or the form in which a matrix is wanted.
-        """
-        raise NotImplementedError
 
     def order(self, names: Iterable[str]) -> Order:
         """Return the order of results.
@@ -354,7 +350,7 @@ class ValueAndGradients(Specialized):
         """
         by_names("out", out, "arrays", f'out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}')
         dtype = self.made.dtype
-        taken = list[Any](values)
+        taken: list[Any] = [*values]
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")

@@ -143,8 +143,10 @@ def covariance_matrix(
         entries = np.r_[tuple(places[name] for name in names)]
         if not value.shape:
             if len(names) != 2 or names[0] == names[1] or any(leaves[name].shape for name in names):
-                message = f"{listed}: one number is the covariance of two names that are numbers"
-                raise UsageError(message, help="arrays take a matrix")
+                raise UsageError(
+                    f"{listed}: one number is the covariance of two names that are numbers",
+                    help="arrays take a matrix",
+                )
             i, j = entries
             matrix[i, j] = matrix[j, i] = value
             continue

@@ -48,8 +48,12 @@ def explain_word(request: HelpRequest) -> int:
         return _put(request, function_list(name.split()))
     except UnknownNameError:
         known = [*codes, *COMMANDS, *catalogue.function_names()]
-        help = did_you_mean(name, known, "gradcli help lists all codes, gradcli functions the rest")
-        raise UsageError(f"there is no code, command or function '{name}'", help=help) from None
+        raise UsageError(
+            f"there is no code, command or function '{name}'",
+            help=did_you_mean(
+                name, known, "gradcli help lists all codes, gradcli functions the rest"
+            ),
+        ) from None
 
 
 def show_info(request: InfoRequest) -> int:
@@ -97,7 +101,7 @@ def _amount(files: Collection[Path]) -> str:
 
 def _put(request: Request, text: str) -> int:
     if request.output_format == "json":
-        put(text + "\n")
+        put(f"{text}\n")
     else:
         put_rows(text)
     return FINE

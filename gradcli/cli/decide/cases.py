@@ -110,7 +110,6 @@ class Budget:
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
-        self._end: float | None = None
         self.leave(seconds)
 
     def leave(self, seconds: float | None) -> None:

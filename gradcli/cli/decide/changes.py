@@ -67,9 +67,9 @@ class Changes:
                 command, cwd=self.root, capture_output=True, stdin=subprocess.DEVNULL, check=False
             )
         except OSError:
-            help = "install it, or leave --changed-since out: everything is checked"
             raise UsageError(
-                f"--changed-since {self.ref} needs git, which is not found", help=help
+                f"--changed-since {self.ref} needs git, which is not found",
+                help="install it, or leave --changed-since out: everything is checked",
             ) from None
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]

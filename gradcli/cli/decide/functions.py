@@ -72,15 +72,13 @@ class FunctionProcess(Worker):
         self, among: list[Any], functions: Sequence[str | None], seconds: float | None, folder: Path
     ) -> None:
         super().__init__(among, _answer_questions, functions, folder)
-        self._end = None if seconds is None or seconds >= _LONGEST else time.monotonic() + seconds
+        self._budget = Budget(None if seconds is None or seconds >= _LONGEST else seconds)
 
     def heard(self, question: Any = None) -> Any:
         """Its answer to a question, or what it says next. Raises GradcliError, and Late."""
         if question is not None:
             self.ask(question)
-        if not self.pipe.poll(
-            None if self._end is None else max(0.0, self._end - time.monotonic())
-        ):
+        if not self.pipe.poll(self._budget.time_left):
             raise Late
         try:
             answer = self.answer()
@@ -170,11 +168,11 @@ class FunctionCase(AskedFunction):
         folder: Path | None = None,
     ) -> None:
         if not request.function:
-            example = (
-                "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or "
-                "--by torch for PyTorch's own"
+            raise UsageError(
+                "--function names the function whose gradient this is",
+                help="gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or "
+                "--by torch for PyTorch's own",
             )
-            raise UsageError("--function names the function whose gradient this is", help=example)
         if request.parameters is not None and request.by != "torch":
             raise UsageError(
                 "--parameters are those of a torch.nn.Module", help="it goes with --by torch"
@@ -319,12 +317,10 @@ class ListedFunctions(Work):
                 if settings.path is None
                 else f"{path_text(settings.path)} lists none"
             )
-            example = (
-                '[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = '
-                '"pkg.losses:slope", at = {x = "randn(5)"}'
-            )
             raise UsageError(
-                f"--functions is about the functions of the settings: {where}", help=example
+                f"--functions is about the functions of the settings: {where}",
+                help='[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = '
+                '"pkg.losses:slope", at = {x = "randn(5)"}',
             )
         self.listed, self.path = settings.functions or (), settings.path
         self.folder = here() if settings.path is None else settings.path.parent

@@ -478,6 +478,7 @@ class Form(Protocol):
         """End the output."""
 
 
+@dataclass(eq=False)
 class Writer:
     """Writer of results.
 
@@ -493,36 +494,26 @@ class Writer:
     save       leaves out of a record what it saves
     """
 
-    def __init__(
-        self,
-        form: str,
-        color: str = "never",
-        digits: int | None = None,
-        *,
-        one_alone: bool = True,
-        out: str | None = None,
-        quiet: bool = False,
-        save: Callable[[Record], None] | None = None,
-    ) -> None:
-        prepare(form)
-        self.form, self.digits, self.one_alone, self.out, self.quiet, self.save = (
-            form,
-            digits,
-            one_alone,
-            out,
-            quiet,
-            save,
-        )
+    form: str
+    color: str = "never"
+    digits: int | None = None
+    one_alone: bool = True
+    out: str | None = None
+    quiet: bool = False
+    save: Callable[[Record], None] | None = None
+
+    def __post_init__(self) -> None:
+        prepare(self.form)
         self.texts: list[str] = []  # parts of the file's text
-        self.put = put if out is None else self.texts.append
+        self.put = put if self.out is None else self.texts.append
         self.found: list[Any] = []  # what is written at the end
         self.between = ""
-        self.complains = out is not None or form not in ("json", "jsonl")
+        self.complains = self.out is not None or self.form not in ("json", "jsonl")
         self._put: Callable[[Any], None] = self._write_plainly
-        if form == "text" and out is None and is_styled(color):
+        if self.form == "text" and self.out is None and is_styled(self.color):
             from gradcli.cli.write.terminal import Terminal
 
-            self._put, self.complains = Terminal(digits, color).write, False
+            self._put, self.complains = Terminal(self.digits, self.color).write, False
 
     def write(self, result: Any) -> None:
         if self.save is not None:
@@ -544,35 +535,32 @@ class Writer:
             say(result.error_text())
 
     def _write_plainly(self, result: Any) -> None:
-        if (
-            self.form in ("csv", "value")
-            and result.error is None
-            and result.uncertainty is not None
-        ):
+        form, is_fine = self.form, result.error is None
+        if form in ("csv", "value") and is_fine and result.uncertainty is not None:
             raise UsageError(
-                f"--format {self.form} has no place for standard deviations",
+                f"--format {form} has no place for standard deviations",
                 help="write --format json, or text",
             )
-        if self.form == "jsonl":
-            self.put(result.to_json() + "\n")
-        elif self.form == "json":
+        if form == "jsonl":
+            self.put(f"{result.to_json()}\n")
+        elif form == "json":
             self.found.append(encode(result.to_dict(), 2))
-        elif self.form == "csv":
+        elif form == "csv":
             from gradcli.report.table import HEADER, csv_rows
 
             rows = csv_rows(result, self.digits)
             self.put(rows if self.between else HEADER + rows)
             self.between = HEADER
-        elif self.form in _PICTURES:
-            if self.form == "html" or result.error is None:
+        elif form in _PICTURES:
+            if form == "html" or is_fine:
                 self._take_picture(result)
-        elif result.error is None and self.form in ("value", "grad"):
-            self.put(_alone(result, self.form))
+        elif is_fine and form in ("value", "grad"):
+            self.put(_alone(result, form))
             if result.failed:
                 say("the cross-check does not agree, or an assert is false: see --format text")
-        elif result.error is None and self.form == "latex":
+        elif is_fine and form == "latex":
             self.put(inert_lines(result.to_latex(self.digits)))
-        elif result.error is None:
+        elif is_fine:
             self.put(self.between + text_of(result.lines(self.digits)))
             self.between = "\n"
 
@@ -588,7 +576,7 @@ class Writer:
     def close(self) -> None:
         """End the output."""
         if self.form == "json" and self.one_alone and len(self.found) == 1:
-            self.put(self.found[0] + "\n")
+            self.put(f"{self.found[0]}\n")
         elif self.form == "json":
             items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.found)
             self.put(f"[\n  {items}\n]\n" if items else "[]\n")

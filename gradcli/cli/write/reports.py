@@ -146,11 +146,11 @@ def wanted_reports(request: CheckRequest, settings: Settings) -> list[tuple[str,
     if request.format_given or not shown:
         one_of("--format", request.output_format, KINDS)
         if shown and request.reports:
-            both = (
+            raise UsageError(
                 f"--format {request.output_format} and --report {shown[0]}=- are both about "
-                "standard output"
+                "standard output",
+                help=f"write --report {request.output_format}=- for both",
             )
-            raise UsageError(both, help=f"write --report {request.output_format}=- for both")
         wanted, shown = (
             [*((kind, path) for kind, path in wanted if path != "-"), (request.output_format, "-")],
             [request.output_format],
@@ -161,9 +161,9 @@ def wanted_reports(request: CheckRequest, settings: Settings) -> list[tuple[str,
         ([kind for kind, _ in wanted], "verbose"),
     ):
         if "text" not in kinds and (option := request.as_typed(word)):
-            help = f"add --report text=-, or leave {option} out"
             raise UsageError(
-                f"{option} is about the text report, which is not asked for", help=help
+                f"{option} is about the text report, which is not asked for",
+                help=f"add --report text=-, or leave {option} out",
             )
     return wanted
 

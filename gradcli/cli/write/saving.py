@@ -98,8 +98,10 @@ class SavedArrays:
         if record.error is not None or record.mode == "assert":
             return
         if self.saved_from is not None:
-            said = f"--save takes one result, and has that of line {self.saved_from.line}"
-            raise UsageError(said, help="evaluate one expression to save of it")
+            raise UsageError(
+                f"--save takes one result, and has that of line {self.saved_from.line}",
+                help="evaluate one expression to save of it",
+            )
         _write_all(self.targets, {name: _array_of(record, name) for name in self.targets})
         self.saved_from = record
         for name in self.targets:
@@ -226,7 +228,7 @@ def _npz(stream: BinaryIO, arrays: Arrays) -> None:
 
 def _json(stream: BinaryIO, arrays: Arrays) -> None:
     (array,) = arrays.values()
-    stream.write((json.dumps(plain(array), allow_nan=False) + "\n").encode())
+    stream.write(f"{json.dumps(plain(array), allow_nan=False)}\n".encode())
 
 
 def _table(stream: BinaryIO, arrays: Arrays, separator: str) -> None:

@@ -32,9 +32,9 @@ from gradcli.ops.structure import clone
 from gradcli.options import Options
 from gradcli.report.records import Record
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import enable_grad, state
+from gradcli.tensors.core.modes import Mode, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import Trace, trace_call
+from gradcli.tensors.core.trace import Trace
 
 TRACED = "the traced function"
 OF_TENSORS = "gradcli"  # library whose tensors a function takes
@@ -345,13 +345,10 @@ def run_at(run: Run, floats: Floats, passage: Passage) -> tuple[list[Any], list[
     Returns the results, their nodes and the trace. Raises what the function raises.
     """
     inputs = {name: Tensor(np.array(array), True) for name, array in floats.items()}
-
-    def whole(*_: Any) -> list[Any]:
+    trace = Trace(inputs)
+    with enable_grad(), Mode(recorder=trace):
         # Copies, because a function may write into its arguments, which leaves refuse.
-        return run({name: x.apply_op(clone, (x,), {}) for name, x in inputs.items()}, passage)
-
-    with enable_grad():
-        results, trace = trace_call(whole, [], list(inputs.values()), list(inputs))
+        results = run({name: x.apply_op(clone, (x,), {}) for name, x in inputs.items()}, passage)
     return results, [trace.node_of(result) for result in results], trace
 
 

@@ -330,7 +330,7 @@ def _examples(x: Any, levels: Levels) -> Any:
     Its first axes have the levels' examples.
     """
     every = (*levels_of([x]), *levels)
-    order = sorted(range(len(every)), key=lambda place: every[place].depth)
+    order = sorted(range(len(every)), key=every.__getitem__)
     whole = physical(x)
     if order != sorted(order):
         whole = transpose(whole, axes=(*order, *range(len(order), whole.ndim)))
@@ -434,19 +434,16 @@ def grad(
     parts = products(
         ys, xs, seeds, create_graph if retain_graph is None else retain_graph, create_graph
     )
-    results: list[Tensor | None] = []
-    for i, (x, found) in enumerate(zip(xs, parts, strict=True)):
-        part = found
-        if part is None and not (allow_unused or materialize_grads):
+    for i, (x, part) in enumerate(zip(xs, parts, strict=True)):
+        if part is None and materialize_grads:
+            parts[i] = Tensor(np.zeros(x.array.shape, x.array.dtype), requires_grad=create_graph)
+        elif part is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the "
                 "graph. Set allow_unused=True if this is the "
                 f"desired behavior. It has the shape {x.shape}"
             )
-        if part is None and materialize_grads:
-            part = Tensor(np.zeros(x.array.shape, x.array.dtype), requires_grad=create_graph)
-        results.append(part)
-    return tuple(results)
+    return tuple(parts)
 
 
 def products(

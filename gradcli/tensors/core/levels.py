@@ -33,6 +33,10 @@ class BatchLevel:
         self.size = size
         self.depth = len(state.batch_levels)
 
+    def __lt__(self, other: BatchLevel) -> bool:
+        """Return whether it was entered before."""
+        return self.depth < other.depth
+
 
 Levels = tuple[BatchLevel, ...]
 
@@ -145,7 +149,7 @@ def memory_of(x: Tensor) -> np.ndarray:
 def levels_of(operands: Iterable[Any]) -> Levels:
     """Return the levels that some operands are batched along, the outermost first."""
     found = {level for x in operands if isinstance(x, Batched) for level in x.levels}
-    return tuple(sorted(found, key=lambda level: level.depth))
+    return tuple(sorted(found))
 
 
 def extents(levels: Levels) -> tuple[int, ...]:
@@ -173,7 +177,7 @@ def in_front(x: Any, levels: Levels, rank: int | None = None, *, full: bool = Fa
 def spread(x: Tensor, levels: Sequence[BatchLevel]) -> Any:
     """Return a tensor in which each example has entries of its own."""
     every = levels_of([x])
-    every = tuple(sorted({*every, *levels}, key=lambda level: level.depth))
+    every = tuple(sorted({*every, *levels}))
     return rewrap(in_front(x, every, full=True), every)
 
 
@@ -266,7 +270,7 @@ def _together(results: Sequence[Any], level: BatchLevel) -> Any:
     if not isinstance(first, Tensor):
         return first
     inner = tuple(other for other in levels_of(results) if other is not level)
-    levels = tuple(sorted((*inner, level), key=lambda other: other.depth))
+    levels = tuple(sorted((*inner, level)))
     rows = [in_front(r, inner, full=True) for r in results]
     return rewrap(stack(*rows, axis=levels.index(level)), levels)
 

@@ -7,7 +7,7 @@ in it as constants. Two traces at different points tell whether these constants 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from gradcli.ops.pytorch import kept_places
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import Mode
 from gradcli.tensors.core.node import Node, Shaped
 from gradcli.tensors.core.tensor import Tensor, geometry
 
@@ -30,12 +29,9 @@ _Array = np.ndarray
 class Trace:
     """The graph of one run: its inputs are leaves."""
 
-    def __init__(self, inputs: Sequence[Tensor], names: Sequence[str]) -> None:
+    def __init__(self, inputs: Mapping[str, Tensor]) -> None:
         self.graph = Graph()
-        self.leaves = {
-            name: self.graph.leaf(name, x.array.shape)
-            for name, x in zip(names, inputs, strict=True)
-        }
+        self.leaves = {name: self.graph.leaf(name, x.array.shape) for name, x in inputs.items()}
         self.steps: list[Any] = []  # the operations, to be compared with another run
         self.constants: list[np.ndarray] = []
         self.opaque = False  # whether a tensor that requires grad is of unknown origin
@@ -46,7 +42,7 @@ class Trace:
         self._nodes: dict[int, tuple[Expr, int]] = {}
         # By a tensor's node, as a backward pass makes new tensors of saved ones.
         self._behind: dict[Node, Expr] = {}
-        for name, x in zip(names, inputs, strict=True):
+        for name, x in inputs.items():
             self._remember(x, self.leaves[name])
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
@@ -156,18 +152,6 @@ def _alike(x: Any, y: Any) -> bool:
         floats = x.dtype.kind in FLOATS and y.dtype.kind in FLOATS
         return x.shape == y.shape and (floats or bool(np.array_equal(x, y)))
     return type(x) is type(y) and not isinstance(x, np.ndarray) and x == y
-
-
-def trace_call(
-    function: Callable[..., Any],
-    arguments: Sequence[Any],
-    inputs: Sequence[Tensor],
-    names: Sequence[str],
-) -> tuple[Any, Trace]:
-    """Return a function's result and its trace with respect to some of its arguments."""
-    trace = Trace(inputs, names)
-    with Mode(recorder=trace):
-        return function(*arguments), trace
 
 
 # -- What a node keeps of its result and operands for its rule, and how it is asked for again ----

@@ -137,9 +137,7 @@ class Steps:
             and isinstance(result, Tensor)
             and any(isinstance(o, Tensor) for o in operands)
         )
-        parameters = (part for value in static.values() for part in as_tuple(value))
-        reads = any(isinstance(part, Tensor) for part in parameters)
-        if not regular or None in places or reads or _casts(op, operands, result):
+        if not regular or None in places or _reads(static) or _casts(op, operands, result):
             self._complete = False
             return
         self._results.append(result)
@@ -193,6 +191,11 @@ def _casts(op: Op, operands: Sequence[Any], result: Tensor) -> bool:
     """Return whether another dtype than that of the operation is meant."""
     kind = result.array.dtype
     return is_half(kind) or (op is clone and operands[0].array.dtype != kind)
+
+
+def _reads(static: Mapping[str, Any]) -> bool:
+    """Return whether entries of a tensor are among parameters."""
+    return any(isinstance(part, Tensor) for value in static.values() for part in as_tuple(value))
 
 
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` --
@@ -391,10 +394,13 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
         if host is HOST and operands and name not in OF_NUMBERS and not tensors:
             raise argument_error(name, record.operands[0], arguments[0] if arguments else None)
         axis = static.get("axis")
-        if type(axis) is int and axis not in (0, -1):
-            first = operands[0]
-            if isinstance(first, Tensor) and not first.array.ndim:
-                raise AxisError(axis, 0)  # a number counts as one axis of one entry
+        if (
+            type(axis) is int
+            and axis not in (0, -1)
+            and isinstance(operands[0], Tensor)
+            and not operands[0].ndim
+        ):
+            raise AxisError(axis, 0)  # a number counts as one axis of one entry
         start = next_index()
         result = region_of(record, operands, static)
         if result is None:

@@ -16,6 +16,7 @@ from gradcli.tensors.core.levels import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.creation import ones_like, zeros_like
+from gradcli.tensors.transforms.derivatives import pull_back
 
 Tensors = tuple[Tensor, ...]
 
@@ -82,13 +83,9 @@ def _products(
 
     It is zeros if nothing depends on the input.
     """
-    pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if _varies(y, strict)]
-    found: Sequence[Tensor | None] = (None,) * len(xs)
-    if pairs:
-        outputs, given = zip(*pairs, strict=True)
-        found = grad(
-            outputs, xs, given, retain_graph=True, create_graph=create_graph, allow_unused=True
-        )
+    for y in ys:
+        _varies(y, strict)
+    found = pull_back(ys, xs, seeds, create_graph, True)
     _check_dependence(found, create_graph, strict)
     return [zeros_like(x) if part is None else part for part, x in zip(found, xs, strict=True)]
 

@@ -396,8 +396,10 @@ def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: 
     if out is not None:
         return write_result(out, result, mask)
     if mask is not True:
-        help = f"write np.where(mask, {name}(...), x), or give out="
-        raise UnreadArgumentError(f"{name} does not support where= without out=", help=help)
+        raise UnreadArgumentError(
+            f"{name} does not support where= without out=",
+            help=f"write np.where(mask, {name}(...), x), or give out=",
+        )
     return result
 
 

@@ -226,17 +226,23 @@ def _check_number(output: Any) -> None:
         )
 
 
-def _products(
-    ys: list[Any], xs: list[Tensor], vs: list[Any] | None, keep: bool, retain: bool | None = None
-) -> list[Tensor]:
-    """Vector-Jacobian products, zeros where nothing depends on an input."""
+def pull_back(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], vs: Sequence[Any] | None, keep: bool,
+    retain: bool | None = None,
+) -> Sequence[Tensor | None]:  # fmt: skip
+    """Return vector-Jacobian products, None where nothing depends on an input."""
     moving = [i for i, y in enumerate(ys) if y.requires_grad]
-    found: Any = (None,) * len(xs)
-    if moving:
-        seeds = None if vs is None else [vs[i] for i in moving]
-        found = tape_gradient(
-            [ys[i] for i in moving], xs, seeds, retain, create_graph=keep, allow_unused=True
-        )
+    if not moving:
+        return (None,) * len(xs)
+    seeds = None if vs is None else [vs[i] for i in moving]
+    return tape_gradient(
+        [ys[i] for i in moving], xs, seeds, retain, create_graph=keep, allow_unused=True
+    )
+
+
+def _products(ys: list[Any], xs: list[Tensor], *how: Any) -> list[Tensor]:
+    """Return the same with zeros where nothing depends on an input."""
+    found = pull_back(ys, xs, *how)
     return [_still(x) if part is None else part for part, x in zip(found, xs, strict=True)]
 
 
