@@ -77,6 +77,21 @@ def test_large_arrays_know_branches_that_were_not_taken(monkeypatch: pytest.Monk
     np.testing.assert_array_equal(record.grad["x"][x == 0], 0.0)
 
 
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("sum(abs(x)**1.01)", "agree"),
+        ("sum(relu(x)**1.001)", "agree"),
+        ("sum(abs(x))", "kink"),
+        ("sum(abs(x) + abs(x)**1.5)", "kink"),
+    ],
+)
+def test_large_arrays_know_kinks_from_slopes_that_vanish_slowly(text: str, word: str) -> None:
+    x = np.random.default_rng(1).standard_normal(20_000)
+    x[7] = 0
+    assert gradcli.evaluate(text, x=x, formula=False).check.verdict.word == word
+
+
 # -- arrays: no right gradient is called wrong, and a wrong one is
 # ---------------------------------------------------
 

@@ -36,6 +36,7 @@ TRUE = [
     second("std(x)**2", SPREAD[0, 0], x=[2.0, 2.0, 2.0]),
     second("hypot(x, y)**2", 2.0, x=0.0, y=0.0), second("cosh(sqrt(x**2 + y**2))", 1.0, x=0.0, y=0.0),
     second("(1 + sqrt(3)*norm(x - y))*exp(-sqrt(3)*norm(x - y))", -3.0, x=[1.0, 2.0], y=[1.0, 2.0]),
+    case("hypot(x, y)**1.5", 0.0, x=0.0, y=0.0), case("sum(hypot(x, y)**1.5)", 0.0, x=[0.0, 1.0], y=[0.0, 2.0]),
     case("np.sum(eigh(A)[1] @ diag(exp(eigh(A)[0])) @ eigh(A)[1].T)", np.exp(2), A=[[2.0, 0.0], [0.0, 2.0]]),
 ]  # fmt: skip
 
