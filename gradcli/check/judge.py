@@ -252,7 +252,7 @@ def _lasting(beside: Sequence[Any], bound: Any) -> Any:
 
     Those of abs(x)**1.01 come together so slowly that only a limit, Aitken's, shows it.
     """
-    near, far, farther = (abs(b - a) for a, b in zip(beside[::2], beside[1::2], strict=True))
+    near, far, farther = (np.abs(b - a) for a, b in zip(beside[::2], beside[1::2], strict=True))
     limit = near - (far - near) ** 2 / (farther - 2 * far + near)
     vanishes = (near < far) & (abs(limit) < _VANISHING * near)
     return (near > np.maximum(bound, _LASTING * far)) & ~vanishes

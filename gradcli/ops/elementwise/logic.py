@@ -97,7 +97,7 @@ logical_not = _truth(
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, doc="Is not a number.", carries=no_number)
 isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, doc="Is "
 "infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, "isfinite", doc="Is a finite "
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), doc="Is a finite "
 "number.", carries=no_number)
 
 
