@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -439,7 +438,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         kind, sign = ("minimum", "positive") if 1 in signs else ("maximum", "negative")
         return CriticalPoint(kind, f"{said}, all eigenvalues of the Hessian are {sign}")
 
-    is_small = scalar_operations(order) * sum(prod(x.shape) for x in nodes) < _MOST_WORK
+    is_small = scalar_operations(order) * sum(x.size for x in nodes) < _MOST_WORK
     found = by_balls([_DIGITS_OF_A_POINT] * is_small, decide)
     if found is None:
         return CriticalPoint("undecided", "the derivatives have no bounds within the limits")

@@ -294,7 +294,7 @@ class Judge:
             node: self.scope.values[node] for order in orders for node in order if node.is_leaf
         }
         self.size = sum(map(scalar_operations, orders))
-        sizes = [math.prod(x.shape) for x in self.leaves]
+        sizes = [x.size for x in self.leaves]
         self.entries = sum(sizes)
         ops = [node.op for node in self.order if node.op is not None]
         self.turning = [op for op in ops if kinks_of(op)]

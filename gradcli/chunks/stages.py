@@ -14,7 +14,6 @@ later stage computes again what it needs of the chunks, so that no more than a c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -155,13 +154,9 @@ class Splitting(Transcription[Expr]):
 
         It is repeated to be as long as the chunks are together, so that no chunk needs it all.
         """
-        if (
-            node.op is None
-            or node.op.algebra != "repetition"
-            or math.prod(node.shape) < self.spread
-        ):
+        if node.op is None or node.op.algebra != "repetition" or node.size < self.spread:
             return None
-        lead = len(node.shape) - len(node.operand.shape)
+        lead = node.ndim - node.operand.ndim
         for axis, extent in enumerate(node.shape):
             if extent == self.length and (axis < lead or node.operand.shape[axis - lead] != extent):
                 return axis

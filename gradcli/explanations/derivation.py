@@ -78,7 +78,7 @@ class Tidied(Rebuilding):
         if role == "power" and not parts[1][1] and parts[0][0] == 1 == sum(parts[0][1].values()):
             exponents = (parts[1][0],)
         if role in ("total", "mean") and node.operand.shape and not operands[0].shape:
-            count = math.prod(node.operand.shape) if role == "total" else 1
+            count = node.operand.size if role == "total" else 1
             parts = [(Fraction(count), {}), parts[0]]
             exponents = (1, 1)
         if exponents and (role != "quotient" or parts[1][0]):
@@ -399,7 +399,7 @@ class Derivation:
             return "sum rule, term by term", self.graph.apply(op, [self._still(inner)], node.static)
         if inner.shape != self.x.shape or not is_entrywise(reachable([self._in_full(inner)])):
             raise NoText  # an entry of the sum depends on several entries of x
-        count = math.prod(inner.shape) if op.algebra == "mean" else 1
+        count = inner.size if op.algebra == "mean" else 1
         return "sum rule, entry by entry", self._still(inner) / count
 
     def _partial(self, node: Expr, place: int) -> Expr:

@@ -137,9 +137,7 @@ class Guarding(Folder):
         ):
             return self.graph.apply(op, operands, node.static)
         if op.algebra == "total" and (number := constant_of(operands[0])) is not None:
-            return self._number(
-                number * math.prod(node.operand.shape) / max(1, math.prod(node.shape))
-            )
+            return self._number(number * node.operand.size / max(1, node.size))
         return super().operation(node, op, operands)
 
     def _chain(self, cotangent: Expr, partial: Expr) -> Expr:

@@ -160,7 +160,7 @@ def _by(program: Program, name: str) -> Expr:
 
 def _curves(columns: Columns, points: int, record: PlotRecord) -> None:
     root = columns.root
-    entries = math.prod(root.shape)
+    entries = root.size
     if entries > _MOST:
         raise ShapeError(
             f"the result has the shape {root.shape}: {entries} curves are too many for a picture, "

@@ -7,7 +7,6 @@ two ways to call it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -433,9 +432,7 @@ def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
     that is asked for is made for any array.
     """
     return any(
-        node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE)
-        for node in order
-        if node.shape
+        node.is_leaf and (backend == "native" or node.size > _LARGE) for node in order if node.shape
     )
 
 

@@ -221,7 +221,7 @@ class Instance:
         Raises ShapeError where the value has another shape, or needs a seed.
         """
         if shape is None:
-            if self.wrt and math.prod(self.root.shape) != 1:
+            if self.wrt and self.root.size != 1:
                 raise ShapeError(
                     f"the value has the shape {self.root.shape}; only a scalar has a gradient "
                     "without a seed",
@@ -457,7 +457,7 @@ class HessianPlan(MatrixPlan):
 
     def compile(self) -> None:
         made = self.made
-        if math.prod(made.root.shape) != 1:
+        if made.root.size != 1:
             error = ShapeError(
                 f"a Hessian is of a scalar: the value has the shape {made.root.shape}",
                 help="take sum(...) of it, or its Jacobian",
