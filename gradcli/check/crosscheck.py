@@ -353,7 +353,7 @@ def _text(judge: Judge, node: Expr) -> str:
     if text := judge.scope.text(node):
         return text
     if node.is_leaf:
-        return str(node.payload.name)
+        return str(node.name)
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
 
 
@@ -404,7 +404,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
     """
     nodes, order = [*wrt.values()], definition_order(root, [*wrt.values()])
     leaves = {x: scope.values[x] for x in order if x.is_leaf}
-    held = [x.payload.name for x in leaves if x not in nodes]
+    held = [x.name for x in leaves if x not in nodes]
 
     def decide(balls: Any) -> CriticalPoint:
         tape = ReferenceTape(balls, leaves, scope.precision)

@@ -98,7 +98,7 @@ class Splitting(Transcription[Expr]):
         self.folds: dict[Expr, str] = {}
 
     def leaf(self, node: Expr) -> Expr:
-        found = self.graph.leaf(node.payload.name, node.shape, node.kind)
+        found = self.graph.leaf(node.name, node.shape, node.kind)
         self.layouts[found] = Layout(self.cut.get(node), 0)
         return found
 

@@ -114,9 +114,7 @@ class Tidied(Rebuilding):
         pieces: list[Piece] = [
             (int(not name), (name, i), each, exponent)
             for i, (each, exponent) in enumerate(kept.items())
-            for name in [
-                each.payload.name if each.is_leaf and each.payload.name.isidentifier() else ""
-            ]
+            for name in [each.name if each.is_leaf and each.name.isidentifier() else ""]
         ]
         written = self.fractions.fraction(number, pieces)
         self.products.setdefault(written, (number, kept))
@@ -213,7 +211,7 @@ class Derivation:
         left   a rate that an equation gives
         slope  what that rate is, where it is known
         """
-        self.taken.update(leaf.payload.name for leaf in reachable(roots) if leaf.is_leaf)
+        self.taken.update(leaf.name for leaf in reachable(roots) if leaf.is_leaf)
         line = [self._still(self.name_parts(root)) for root in roots]
         is_equation = left is not None and slope is None
         if len(line) == 2 and not is_equation:
@@ -230,7 +228,7 @@ class Derivation:
             self._say("substitute back", *line[::-1])
         if left is not None and slope is not None and left in reachable(line):
             line = self._tidy(line, {left: slope})
-            self._say(f"substitute {left.payload.name}", *line)
+            self._say(f"substitute {left.name}", *line)
         if is_equation:
             self._say("solve", None, left)
             return self.found
@@ -252,7 +250,7 @@ class Derivation:
     def _leaf(self, node: Expr) -> Expr:
         """Return a leaf for the derivative of a node."""
         leaf = self.graph.leaf("d/dx", node.shape)
-        name = self.x.payload.name
+        name = self.x.name
         self.texts[leaf] = f"d/d{name}({self._text(node)})"
         inside = self._picture(node)
         self.pictures[leaf] = LatexPiece(

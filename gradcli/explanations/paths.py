@@ -371,7 +371,7 @@ def _best_origin(node: Expr, all_: Iterable[Origin]) -> Origin:
     listed = list(all_)
     own = [origin for origin in listed if not origin.calls] or listed
     if node.is_leaf:
-        own = [origin for origin in own if origin.spelling == node.payload.name] or own
+        own = [origin for origin in own if origin.spelling == node.name] or own
     return own[0]
 
 

@@ -131,7 +131,7 @@ def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
         ):
             continue
         label = asked.get(node) or (
-            node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node)
+            node.name if node.is_leaf else _constant_name(scope, node) or formula(node)
         )
         if label is None:
             raise GradcliError(
@@ -170,7 +170,7 @@ def _is_worth_trying(scope: Scope, order: Sequence[Expr]) -> bool:
     """
     size = sum(max(1, len(node.operands) - 2) for node in order)
     return size <= _LARGEST_GRAPH and all(
-        scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf
+        scope.leaves.get(node.name) is node for node in order if node.is_leaf
     )
 
 

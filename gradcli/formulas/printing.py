@@ -69,7 +69,7 @@ class Written(Transcription[Piece]):
         self.taken = taken
 
     def leaf(self, node: Expr) -> Piece:
-        return Piece((node.payload.name, ATOM))
+        return Piece((node.name, ATOM))
 
     def constant(self, node: Expr) -> Piece:
         payload = node.payload
@@ -230,7 +230,7 @@ class Latex(Transcription[LatexPiece]):
     """Nodes as LaTeX."""
 
     def leaf(self, node: Expr) -> LatexPiece:
-        text = name(node.payload.name)
+        text = name(node.name)
         return LatexPiece((text, POWER if text.startswith("\\frac") else ATOM))
 
     def constant(self, node: Expr) -> LatexPiece:

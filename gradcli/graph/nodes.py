@@ -90,6 +90,11 @@ class Expr(Operand):
         return first
 
     @property
+    def name(self) -> str:
+        """The name of a leaf."""
+        return str(self.payload.name)
+
+    @property
     def is_leaf(self) -> bool:
         return isinstance(self.payload, Leaf)
 
@@ -104,7 +109,7 @@ class Expr(Operand):
         what = (
             self.op.name
             if self.op
-            else self.payload.name
+            else self.name
             if isinstance(self.payload, Leaf)
             else repr(self.payload)
         )

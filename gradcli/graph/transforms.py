@@ -275,7 +275,7 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     taken = (pair for node in order if node in flows for pair in held[node].items())
     for number, place in taken:
         if x in useful_nodes(reachable([number])):
-            name = x.payload.name if x.is_leaf else x.static.get("name")
+            name = x.name if x.is_leaf else x.static.get("name")
             raise TypeMismatchError(
                 f"no derivative by '{name}': it is {place}, which takes a number known beforehand"
             )

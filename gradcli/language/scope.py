@@ -175,7 +175,7 @@ class Scope:
         saved: dict[Expr, bool] = {}
         for node in reachable([y]):
             inner = [saved[part] for part in node.given_operands if part in saved]
-            if node.is_leaf and node.payload.name in self.requiring:
+            if node.is_leaf and node.name in self.requiring:
                 saved[node] = False
             elif inner and node.op and node.op is not structure.detach:
                 saved[node] = any(inner) or bool(node.op.saves)
@@ -308,9 +308,7 @@ class Scope:
         Raises EvaluationError, with the node, if it cannot be computed.
         """
         if self.free:
-            self.decisive |= {
-                leaf.payload.name for leaf in self.free.values() if leaf in reachable([node])
-            }
+            self.decisive |= {leaf.name for leaf in self.free.values() if leaf in reachable([node])}
         return forward([node], self.values, self.precision)[node]
 
     def is_integral(self, node: Expr) -> bool:

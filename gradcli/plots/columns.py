@@ -150,7 +150,7 @@ class Columns:
         Its arrays have an axis for the points before those of the result.
         """
         shape = (_LENGTH, *self.root.shape)
-        leaves = {leaf: self.root.graph.leaf(leaf.payload.name, shape) for leaf in self.leaves}
+        leaves = {leaf: self.root.graph.leaf(leaf.name, shape) for leaf in self.leaves}
         (root,) = rebuild([self.root], leaves)
         return leaves, root, reachable([root])
 

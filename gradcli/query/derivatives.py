@@ -131,7 +131,7 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
     for name, given in options.tangents.items():
         x = scope.subject(name)
         if x is None or x not in depends:
-            known = [node.payload.name for node in depends if node.is_leaf]
+            known = [node.name for node in depends if node.is_leaf]
             raise MissingValueError(
                 f"the result does not depend on '{name}', which has a tangent",
                 help=did_you_mean(name, sorted(known), "leave its tangent out"),

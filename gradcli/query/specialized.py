@@ -139,7 +139,7 @@ class _Watching(Scope):
         self.needed_value: ValueNeeded | None = None
 
     def evaluate(self, node: Expr) -> Any:
-        names = {leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf}
+        names = {leaf.name for leaf in reachable([node]) if leaf.is_leaf}
         for name in sorted(names.intersection(self.unknown)):
             self.needed_value = ValueNeeded(name)
             raise self.needed_value
@@ -184,11 +184,7 @@ class Instance:
             else {}
         )
         self.kinds = {spec.name: np.dtype(spec.dtype) for spec in specs}
-        leaves = {
-            leaf: leaf.payload.name
-            for leaf in reachable([root, *self.wrt.values()])
-            if leaf.is_leaf
-        }
+        leaves = {leaf: leaf.name for leaf in reachable([root, *self.wrt.values()]) if leaf.is_leaf}
         self.names = [
             name
             for leaf, name in leaves.items()

@@ -39,7 +39,7 @@ _MATTERS = 0.05  # share of the standard deviation from which on a note is writt
 def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
     """Return what is to be said where standard deviations are not asked for: whose they are."""
     names = (
-        [node.payload.name for node in reachable(roots) if node in scope.deviations]
+        [node.name for node in reachable(roots) if node in scope.deviations]
         if scope.deviations
         else []
     )
@@ -61,7 +61,7 @@ def propagate(
 
     ``given`` are covariances of names.
     """
-    present = {node.payload.name: node for node in order if node.is_leaf and node.kind == "float"}
+    present = {node.name: node for node in order if node.is_leaf and node.kind == "float"}
     named = {name for names, _ in given for name in names}
     for name in sorted(named - scope.leaves.keys()):
         raise MissingValueError(

@@ -239,7 +239,7 @@ class Exact:
         }
         for leaf, array in values.items():
             scope.values[leaf] = array[()]
-            scope.names[leaf.payload.name] = leaf
+            scope.names[leaf.name] = leaf
         return scope
 
     def _sum(self, seeds: Seeds) -> Expr:
