@@ -353,7 +353,7 @@ def _text(judge: Judge, node: Expr) -> str:
     if text := judge.scope.text(node):
         return text
     if node.is_leaf:
-        return str(node.name)
+        return node.name
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
 
 

@@ -408,7 +408,7 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
         if frame.call is not None:
             caller, call = frame.call
             # There are fewer results if lowering failed.
-            for tree, result in zip(frame.nodes, frame.results, strict=False):
+            for tree, result in frame.pairs:
                 if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
                     called.setdefault(result, (caller.source, call.span))
     return called

@@ -275,7 +275,7 @@ class Scope:
         return [
             (frame.source, tree.span)
             for frame in self.lowered
-            for tree, result in zip(frame.nodes, frame.results, strict=False)
+            for tree, result in frame.pairs
             if result is node
         ]
 

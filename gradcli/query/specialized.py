@@ -454,11 +454,12 @@ class HessianPlan(MatrixPlan):
     def compile(self) -> None:
         made = self.made
         if made.root.size != 1:
-            error = ShapeError(
-                f"a Hessian is of a scalar: the value has the shape {made.root.shape}",
-                help="take sum(...) of it, or its Jacobian",
+            raise made.with_place(
+                ShapeError(
+                    f"a Hessian is of a scalar: the value has the shape {made.root.shape}",
+                    help="take sum(...) of it, or its Jacobian",
+                )
             )
-            raise made.with_place(error)
         wrt = list(made.wrt.values())
         slopes = vjp(made.root, wrt, ones_like(made.root)) if wrt else []
         self.of = Derivatives(
