@@ -461,8 +461,7 @@ def _torch(subject: Subject) -> Run:
     def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
         with torch_functions(passage) as chosen:
             result = [numbers_of(part) for part in subject(instead=tensors)]
-        if state.recorder is not None:
-            state.recorder.further |= chosen
+        state.recorder.further |= chosen
         return result
 
     return run
