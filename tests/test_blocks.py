@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.ops.elementwise import logic
 from gradcli.plans import backend, blocks
 
 RANDOM = np.random.default_rng(5)
@@ -116,3 +117,14 @@ def test_memory_holds_inputs_gradients_and_few_blocks(
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.1 * sum(gradient.nbytes for gradient in gradients.values()) + 2_000_000
+
+
+def test_many_mixed_choices_are_those_of_numpy() -> None:
+    numbers = RANDOM.normal(size=5_000)
+    numbers[:4] = np.nan, np.inf, -0.0, 5e-324
+    for truths in (numbers > 0, numbers < 3, RANDOM.random((3, 5_000)) < 0.3):
+        for x, y in [(numbers, -numbers), (-0.0, numbers), (numbers, 1), (2.0, np.float64(3))]:
+            found = logic.where.forward(truths, x, y)
+            np.testing.assert_array_equal(
+                found.view(np.int64), np.where(truths, x, y).view(np.int64)
+            )

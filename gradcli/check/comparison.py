@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
-from gradcli.ops.axes import broadcast
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.contexts import context
@@ -378,21 +376,17 @@ def compare_arrays(
     """
     coarse = own is None
     shape = np.shape(computed)
-    found, right, bound, own = (
-        np.broadcast_to(x, shape).reshape(-1)
-        for x in (computed, right, bound, bound if own is None else own)
-    )
-    if not found.size:
-        return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
+    found, right, bound, own = _flat(shape, computed, right, bound, bound if coarse else own)
 
     def compare(at: Any) -> tuple[Any, ...]:
         """Compare some entries: ranks, which are wrong, bounds, what is allowed, and sizes."""
         given, true, room, rest = (x[at] for x in (found, right, bound, own))
         room, rest = np.fmin(room, np.inf), np.fmin(_TINY * rest if coarse else rest, np.inf)
-        off, size, rough = given - true, true, np.abs(true.astype(float))
-        if rough.min() >= _NORMAL and rough.max() < 1 / _NORMAL:
-            off, size = off.astype(float), rough  # doubles hold these, and are faster
-        off, size, finite, room = np.abs(off), np.abs(size), np.isfinite(true), room + rest
+        rough = np.abs(true.astype(float))
+        is_normal = rough.min() >= _NORMAL and rough.max() < 1 / _NORMAL
+        kind = float if is_normal else true.dtype  # doubles hold these, and are faster
+        off, size = np.abs((given - true).astype(kind)), np.abs(true.astype(kind))
+        finite, room = np.isfinite(true), room + rest
         allowed = _OF_BOUND * room if coarse else room
         near = off <= allowed
         size[near & (size + coarse * off <= rest) & np.isfinite(off)] = 0
@@ -409,14 +403,13 @@ def compare_arrays(
         return ranks, wrong, loosest(room, np.where(finite, size, 0)), allowed, size
 
     worst, count, widest = [(-1.0, 0)] * 5, 0, list[float | None]()
-    with np.errstate(all="ignore"):
-        for start in range(0, found.size, _BLOCK):
-            ranks, wrong, loose, *_ = compare(slice(start, start + _BLOCK))
-            here = [(rank.max(), start + int(rank.argmax())) for rank in ranks]
-            worst = [max(pair, key=itemgetter(0)) for pair in zip(worst, here, strict=True)]
-            count, widest = count + int(wrong.sum()), [*widest, loose]
-        places = [*dict.fromkeys(place for _, place in worst)]
-        *_, allowed, size = compare(places)
+    for start in range(0, found.size, _BLOCK):
+        ranks, wrong, loose, *_ = compare(slice(start, start + _BLOCK))
+        here = [(rank.max(), -start - int(rank.argmax())) for rank in ranks]
+        worst = [*map(max, worst, here)]
+        count, widest = count + int(wrong.sum()), [*widest, loose]
+    places = [*dict.fromkeys(-place for _, place in worst)]
+    *_, allowed, size = compare(places)
     m = shared_context()
     m.dps = 50
     exact = Algebra.map(lambda x: m.mpf(str(LONG_DOUBLE(x))), right[places] * (size != 0))
@@ -442,16 +435,14 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     rounding does to an entry. Return None where the two have few digits in common: a finer
     reference has to decide there.
     """
-    found = np.asarray(computed)
-    if not found.size:
-        return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
+    shape = np.shape(computed)
+    found, right = _flat(shape, computed, right)
     share, place, largest, beyond = 0.0, 0, 0.0, 0.0
-    entries, truths = found.reshape(-1), np.broadcast_to(right, found.shape).reshape(-1)
     room = np.empty((2, min(_BLOCK, found.size)))
     for start in range(0, found.size, _BLOCK):
-        true = truths[start : start + _BLOCK]
+        true = right[start : start + _BLOCK]
         off, relative = room[:, : true.size]
-        np.subtract(entries[start : start + _BLOCK], true, out=off)
+        np.subtract(found[start : start + _BLOCK], true, out=off)
         most = max(off.max(), -off.min())
         if most:
             np.divide(off, true, out=relative)
@@ -468,7 +459,6 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
             largest = max(largest, float(most))
     if beyond and beyond > _OF_ALL * np.abs(right).mean():
         return None
-    index = index_of(place, found.shape)
     return VariableCheck(
         Verdict.AGREE,
         source,
@@ -476,8 +466,13 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
         share * _FINER,
         digits_of(share * _FINER),
         (found.size, found.size),
-        worst=Worst(index, float(found[index]), float(broadcast(right, found.shape)[index])),
+        worst=Worst(index_of(place, shape), float(found[place]), float(right[place])),
     )
+
+
+def _flat(shape: tuple[int, ...], *arrays: Any) -> list[np.ndarray]:
+    """Return the entries of arrays that broadcast to a shape, one after the other."""
+    return [np.broadcast_to(x, shape).reshape(-1) for x in arrays]
 
 
 def index_of(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:

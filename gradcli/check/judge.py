@@ -756,7 +756,12 @@ class Judge:
     ) -> list[Any]:
         """Compare a reference with the value, unless it is None, and with each gradient."""
         computed = [found.results[0] if value is None else value, *self.gradients]
-        return [*map(partial(compare, found.source), found.results, computed, *rooms)]
+        return [
+            compare(found.source, *row)
+            if np.size(row[1])
+            else VariableCheck(Verdict.AGREE, found.source, entries=(0, 0))
+            for row in zip(found.results, computed, *rooms, strict=True)
+        ]
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:

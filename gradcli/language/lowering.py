@@ -56,6 +56,7 @@ from gradcli.language.syntax import (
     Dots,
     Expression,
     Frame,
+    ImpliedProduct,
     Name,
     Node,
     Number,
@@ -200,6 +201,8 @@ class Lowering(Reading):
             right = self._operand(right, node.right, frame)
         if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)
+        if len(left.shape) > 1 or len(right.shape) > 1:
+            refuse_matrices(node, left, right, frame.source)
         return self.graph.apply(
             registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right)
         )
@@ -461,6 +464,7 @@ _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: lambda low, node, frame: low.constant(node.value),
     Name: Lowering._name,
     Binary: Lowering._binary,
+    ImpliedProduct: Lowering._binary,
     Unary: Lowering._unary,
     Conditional: Lowering._conditional,
     Call: Lowering._call,
@@ -562,6 +566,27 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
     start = source.text.find(sign, node.left.end, node.right.start)
     span = node.span if start < 0 else Span(start, start + len(sign))
     raise error(message, span=span, source=source, help=help)
+
+
+def refuse_matrices(node: Binary, left: Expr, right: Expr, source: Source) -> None:
+    """Refuse ``A b`` and ``A^-1`` of matrices, which ``A*b`` and ``A**-1`` take entry by entry."""
+    a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
+    if isinstance(node, ImpliedProduct):
+        if not (left.shape and right.shape):
+            return
+        message = f"'{a} {b}' of matrices has two readings: entry by entry, and the matrix product"
+        help = f"write {a}*{b} or {a} @ {b}"
+    elif (
+        node.operator == "**"
+        and right.op is None
+        and right.payload == -1
+        and "**" not in source.text[node.left.end : node.right.start]
+    ):
+        message = "the power -1 of a matrix has two readings: of its entries, and the inverse"
+        help = f"write 1/{a} or inv{a if a[0] == '(' else f'({a})'}"
+    else:
+        return
+    raise AmbiguousError(message, span=node.span, source=source, help=help)
 
 
 def _mask_repair(

@@ -67,6 +67,7 @@ from gradcli.language.syntax import (
     Conditional,
     Dots,
     Expression,
+    ImpliedProduct,
     Name,
     Node,
     Number,
@@ -354,7 +355,7 @@ class _Parser:
             if power == PRODUCT:
                 self.note_number(token)
                 self.implied = True
-                left = self.push(Binary("*", left, self.unary()))
+                left = self.push(ImpliedProduct("*", left, self.unary()))
                 continue
             self.at += 1
             if power == TERM and token[1] != "*":

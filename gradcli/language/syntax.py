@@ -385,14 +385,17 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``.
-
-    Products that are implied are ``*``.
-    """
+    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``."""
 
     def __init__(self, operator: str, left: Node, right: Node) -> None:
         self.operator, self.left, self.right = operator, left, right
         self.start, self.end = left.start, right.end
+
+
+class ImpliedProduct(Binary):
+    """A product without a sign, ``2x``; its operator is ``*``."""
+
+    __slots__ = ()
 
 
 class Conditional(Node):

@@ -242,7 +242,7 @@ class Writer:
                 if root.kind == FLOAT and root not in self.stored:
                     name = source.name(root)
                     source.add(
-                        f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})"
+                        f"{self.checks}.append({f'total({name}, None)' if root.shape else name})"
                     )
         results = []
         seen: set[Expr] = set()

@@ -76,7 +76,7 @@ class Source:
         self._last = 0
         self.namespace: dict[str, Any] = {
             **vars(math), "empty": np.empty, "zeros": np.zeros,
-            "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+            "total": np.add.reduce, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 
     def new(self, letter: str) -> str:
