@@ -152,7 +152,7 @@ def _excerpt(source: Source, span: Span, label: str) -> list[str]:
     return [
         f"{number} | {printable(text)}",
         f"{gutter} | "
-        f"{' ' * display_width(before)}{carets}{' ' + printable(label) if label else ''}",
+        f"{' ' * display_width(before)}{carets}{f' {printable(label)}' if label else ''}",
     ]
 
 

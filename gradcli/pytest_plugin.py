@@ -145,7 +145,8 @@ class CheckedFile(pytest.File):
         from gradcli.storage import path_text
         from gradcli.texts import printable
 
-        titles, met = Counter[str](), Counter[Any]()
+        titles: Counter[str] = Counter()
+        met: Counter[Any] = Counter()
         try:
             settings = _configuration(self.config).of(str(self.path))
             baseline = Baseline.load(
@@ -293,7 +294,7 @@ class GradItem(pytest.Function):
 
         # A representation that can be sent between processes; its content is replaced.
         said = excinfo.getrepr(style="native")
-        said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
+        said.reprtraceback.reprentries[0].lines = [f"{block(excinfo.value.outcome)}\n"]
         crash = said.reprcrash
         if crash is not None:
             crash.path, crash.lineno, crash.message = (

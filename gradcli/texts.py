@@ -139,7 +139,7 @@ def text_lines(text: str, *, keepends: bool = True) -> list[str]:
     """
     lines = text.split("\n")
     last = lines.pop()
-    found = [line + "\n" for line in lines] + ([last] if last else [])
+    found = [f"{line}\n" for line in lines] + ([last] if last else [])
     return found if keepends else [line.rstrip("\r\n") for line in found]
 
 
@@ -393,7 +393,7 @@ def disarm(found: re.Match[str]) -> str:
 
 
 def clip_text(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def one_line(text: str, limit: int) -> str:

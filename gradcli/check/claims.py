@@ -396,7 +396,8 @@ def hold_together(judge: Judge, claims: Sequence[tuple[Claim, Given]]) -> None:
     function is convex there, if none rises slower, concave. Then the gradients in a direction and
     its opposite are the extreme ones. Otherwise a claim is only held to what all have in common.
     """
-    places, room = dict[Place, float](), 0.0
+    room = 0.0
+    places: dict[Place, float] = {}
     for _, given in claims:
         x = judge.wrt[given.of]
         said = given.numbers if given.formula is None else judge.float_results(given.formula, [])[0]

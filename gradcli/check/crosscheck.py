@@ -253,7 +253,8 @@ def _by_mode(asked: _Asked) -> Checked:
             for other, check in _rows(asked, gradient, record.hessian[name], None)[1].items()
         }
     assert record.hvp is not None
-    value, checks = asked.of_value(root, record.value), dict[str, VariableCheck]()
+    value = asked.of_value(root, record.value)
+    checks: dict[str, VariableCheck] = {}
     for name, gradient in gradients.items():
         check = asked.of_value(_jvp_node(asked, gradient), record.hvp[name])
         if check is not None:
@@ -370,7 +371,8 @@ def limits_beside(judge: Judge, gradients: Mapping[str, Any]) -> list[Limit]:
     Each limit is taken as one entry of a name goes to its value. The gradient by that entry is not
     finite either.
     """
-    value, found = judge.comparisons[0], list[Limit]()
+    value = judge.comparisons[0]
+    found: list[Limit] = []
     lost = [i for i, y in enumerate(value.reference) if not value.m.isfinite(y)]
     is_small = lost and judge.size < _MOST_LIMITED
     moves = [

@@ -514,7 +514,8 @@ def around(
 
     random = np.random.default_rng(state)
     yield from map(move, map(level, _MODERATE if faded else ()))
-    random, far = np.random.default_rng(state), list[Way]()
+    random = np.random.default_rng(state)
+    far: list[Way] = []
     if any(node.op is not None and _chooses(node, node.op) for node in order):
         levels = [level(size, sign) for size in SIZES for sign in (-1.0, 1.0)]
         random.shuffle(levels)

@@ -246,6 +246,24 @@ _ADJOINTS = 3  # arrays per adjoint in that reference: itself, its error, and wh
 Checked = tuple[VariableCheck | None, dict[str, VariableCheck]]  # the value, and each gradient
 
 
+def _form(root: Expr, *nodes: Expr) -> tuple[Any, ...]:
+    """Return what a judge knows of a function and of the names that its gradient is by.
+
+    It holds for all values: leaves of the function and of what the engine has expanded it to, about
+    how many scalar operations and entries, whether operations have kinks, and whether arrays are
+    judged as wholes.
+    """
+    order = reachable([root])
+    orders = definition_order(root, nodes), order
+    leaves = dict.fromkeys(node for each in orders for node in each if node.is_leaf)
+    size, sizes = sum(map(scalar_operations, orders)), [x.size for x in leaves]
+    turning = [node.op for node in order if node.op is not None and kinks_of(node.op)]
+    # Otherwise entries may lie on kinks.
+    smooth = not any(op.elementwise for op in turning)
+    is_large = size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
+    return leaves, size, sum(sizes), bool(turning), is_large
+
+
 @dataclass(eq=False)
 class Judge:
     """Decides one gradient: a root, a seed, and what the engine computed.
@@ -287,21 +305,13 @@ class Judge:
         self.gradients = [
             broadcast(np.asarray(given[name]), x.shape) for name, x in self.wrt.items()
         ]
-        # The nodes of the function, and of what the engine has expanded it to.
-        self.order = reachable([self.root])
-        orders = definition_order(self.root, self.nodes), self.order
-        self.leaves = {
-            node: self.scope.values[node] for order in orders for node in order if node.is_leaf
-        }
-        self.size = sum(map(scalar_operations, orders))
-        sizes = [x.size for x in self.leaves]
-        self.entries = sum(sizes)
-        ops = [node.op for node in self.order if node.op is not None]
-        self.turning = [op for op in ops if kinks_of(op)]
-        # Otherwise entries may lie on kinks.
-        smooth = not any(op.elementwise for op in self.turning)
-        self.is_large = self.size > _MANY or (smooth and max(sizes, default=0) > _LARGE)
-        self.names, self.comparisons = ["value", *self.wrt], list[Comparison]()
+        known = self.root.graph.known
+        leaves, self.size, self.entries, self.turns, self.is_large = known(
+            _form, self.root, *self.nodes
+        )
+        self.leaves = {leaf: self.scope.values[leaf] for leaf in leaves}
+        self.names = ["value", *self.wrt]
+        self.comparisons: list[Comparison] = []
         self.zeros, self.budget = NO_ZEROS, Budget()
         # The reference and the bounds of large arrays, for claims.
         self.wide: dict[str, tuple[Any, Any]] = {}
@@ -487,7 +497,7 @@ class Judge:
     @cached_property
     def _masks(self) -> list[Expr]:
         """The masks by which entries of the function are chosen."""
-        indexed = any("index" in node.static for node in self.order)
+        indexed = any("index" in node.static for node in reachable([self.root]))
         return [
             mask
             for mask in self.scope.masks
@@ -608,7 +618,7 @@ class Judge:
         """
         from gradcli.reference.stand_ins import StandIns
 
-        if has_inner(self.root):
+        if self.root.graph.known(has_inner, self.root):
             self.missing = ", and arrays are not checked as wholes with derivatives inside"
             return None
 
@@ -629,7 +639,7 @@ class Judge:
                 part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        certain = not self.turning and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
+        certain = not self.turns and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars can settle more: kinks
             with suppress(Undecided):
@@ -666,7 +676,7 @@ class Judge:
                 for way in (-1, 1)
             ]
 
-        turned = set[Expr]()
+        turned: set[Expr] = set()
         for mask in self._masks:
             both = points(1, *self.nodes)
             if np.not_equal(
@@ -706,9 +716,9 @@ class Judge:
         """
         from gradcli.reference.long_double import reference
 
-        arrays = sum(map(bytes_of, self.order))
-        arrays += _ADJOINTS * bytes_of_sweep(self.order, self.nodes)
-        self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
+        graph = self.root.graph
+        needed = times * graph.known(_arrays_of, self.root, *self.nodes)
+        graph.limits.check_memory(needed + held_by(self.leaves.values()), what)
         return reference(*self.question, held)
 
     def _decision(
@@ -734,7 +744,7 @@ class Judge:
         from gradcli.reference.stand_ins import StandIns
 
         held = StandIns(np.float64)
-        if self.precision != "float64" or has_inner(self.root):
+        if self.precision != "float64" or self.root.graph.known(has_inner, self.root):
             return None
         try:
             found = self._reference(held, 1, "the reference in doubles")
@@ -762,6 +772,12 @@ class Judge:
             else VariableCheck(Verdict.AGREE, found.source, entries=(0, 0))
             for row in zip(found.results, computed, *rooms, strict=True)
         ]
+
+
+def _arrays_of(root: Expr, *nodes: Expr) -> int:
+    """Return the bytes of the arrays of a reference in doubles."""
+    order = reachable([root])
+    return sum(map(bytes_of, order)) + _ADJOINTS * bytes_of_sweep(order, nodes)
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:

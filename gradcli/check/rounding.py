@@ -642,7 +642,8 @@ def branches(
         unsure, ways = _each_way(nodes, leaves, precision)
         if not unsure:
             return None
-        results, bounds = list[Any](), list[Any]()
+        results: list[Any] = []
+        bounds: list[Any] = []
         for way in ways:
             table = _values_with_bounds(way, leaves, precision)
             parts = [table[x] for x in way]

@@ -267,7 +267,7 @@ class Asserted(Data):
         at = (
             ""
             if self.worst.at is None
-            else " at " + " ".join(f"{name}={value!r}" for name, value in self.worst.at.items())
+            else f" at {' '.join(f'{name}={value!r}' for name, value in self.worst.at.items())}"
         )
         return (
             f"{which}left{index} is {self.worst.engine!r}, right{index} is "

@@ -256,7 +256,7 @@ def hint(text: str) -> None:
 def put_rows(text: str) -> None:
     """Rows, whose lines are broken between words on a terminal, or for who asks for columns."""
     if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
-        put_text(text + "\n")
+        put_text(f"{text}\n")
         return
     from gradcli.cli.write.terminal import console, plain_text, put_lines
 

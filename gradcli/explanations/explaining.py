@@ -180,8 +180,7 @@ class _Explaining:
         return "frozen" if is_held else "leaf"
 
     def _recorded_by_torch(self, node: Expr) -> tuple[str | None, tuple[str, ...]]:
-        op = node.op
-        assert op is not None
+        op: Any = node.op
         if op is alias or op is output:
             return None, ()
         operands = [
@@ -271,9 +270,8 @@ def _saved_as(node: Expr, place: int) -> str:
 
     Of a tensor and a number, the number is "other", wherever it stands.
     """
-    op = node.op
+    op: Any = node.op
     operand = node.operands[place]
-    assert op is not None
     names = op.operands * len(node.operands) if op.variadic else op.operands
     if place and op.algebra == "power":
         return "exponent"

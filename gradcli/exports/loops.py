@@ -190,7 +190,7 @@ class Loops:
             self.syntax.number(float(v)) if is_float else str(int(v)) for v in values.ravel()
         )
         self.lines.insert(
-            0, "    " + self.syntax.table.format("double" if is_float else "int", name, entries)
+            0, f"    {self.syntax.table.format('double' if is_float else 'int', name, entries)}"
         )
         return name
 
@@ -220,7 +220,7 @@ class Loops:
 
     def _loop(self, index: str, extent: int, line: str) -> None:
         self._add(self.syntax.loop.format(index, extent))
-        self._add("    " + line)
+        self._add(f"    {line}")
         self._add("}")
 
     def _fill(self, name: str, axes: Sequence[Axis], text: str) -> None:
@@ -329,8 +329,7 @@ class Loops:
 
         A table says where each entry comes from, or where each is added to.
         """
-        op = node.op
-        assert op is not None
+        op: Any = node.op
         sources = sources_of_entries(node, op)
         targets = None
         zeros = np.arange(node.size)
@@ -593,7 +592,7 @@ class CFile:
             else []
         )
         lines = [
-            "/* " + comment[0],
+            f"/* {comment[0]}",
             *(f"   {line}".rstrip() for line in comment[1:-1]),
             f"   {comment[-1]} */",
         ]
@@ -666,7 +665,7 @@ def _translation(text: str) -> str:
         .replace("INFINITY", "Infinity")
     )
     known = builtins("javascript.js.txt")
-    text = re.sub(r"\b(\w+)\(", lambda name: known.get(name[1], name[1]) + "(", head + end + body)
+    text = re.sub(r"\b(\w+)\(", lambda name: f"{known.get(name[1], name[1])}(", head + end + body)
     return re.sub(r"/\* (.*) \*/", r"// \1", text)
 
 

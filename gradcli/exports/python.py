@@ -268,9 +268,9 @@ class PythonModule:
         takes = ", ".join(["*", *known.values()]) if known else ""
         lines += wrap(f"def {subject.function}({takes}):")
         lines += docstring([*told, *self.notes])
-        results = [f"value = {value}", "return value, {" + ", ".join(entries) + "}"]
+        results = [f"value = {value}", f"return value, {{{', '.join(entries)}}}"]
         for line in [*taken, *text.lines, *results]:
-            lines += wrap("    " + line)
+            lines += wrap(f"    {line}")
         return "\n".join(lines)
 
     @property

@@ -291,7 +291,7 @@ def identifier(name: str) -> str:
         character if f"_{character}".isidentifier() else f"u{ord(character):04x}"
         for character in unicodedata.normalize("NFKC", name)
     )
-    return found if found.isidentifier() else "_" + found
+    return found if found.isidentifier() else f"_{found}"
 
 
 # -- What an exported function computes, in words: its text, shapes and dtypes.

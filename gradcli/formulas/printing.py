@@ -121,7 +121,7 @@ def _number(value: Any) -> Piece:
 
 def _nested_text(value: Any) -> str:
     return (
-        "[" + ", ".join(_nested_text(v) for v in value) + "]"
+        f"[{', '.join(_nested_text(v) for v in value)}]"
         if isinstance(value, list)
         else _number(value).text
     )
@@ -144,7 +144,7 @@ def _infix(symbol: str, x: Piece, y: Piece) -> Piece:
 
 
 def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
-    parts = ["[" + ", ".join(p.text for p in operands if p) + "]"] if op.variadic else []
+    parts = [f"[{', '.join(p.text for p in operands if p)}]"] if op.variadic else []
     if not op.variadic:
         last = max((i for i, p in enumerate(operands) if p is not None), default=-1)
         parts += ["None" if p is None else p.text for p in operands[: last + 1]]
@@ -157,7 +157,7 @@ def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
 def _literal(value: Any) -> str:
     """Write a static parameter as a literal."""
     if isinstance(value, tuple):
-        return "(" + ", ".join(_literal(v) for v in value) + ("," if len(value) == 1 else "") + ")"
+        return f"({', '.join(_literal(v) for v in value)}{',' if len(value) == 1 else ''})"
     if isinstance(value, str):
         return f"'{value}'"
     return str(value) if value is None or isinstance(value, bool) else _number(value).text
@@ -173,8 +173,7 @@ class _Words:
         self.node, self.pieces, self.literal = node, pieces, literal
 
     def __getitem__(self, name: str) -> Any:
-        op = self.node.op
-        assert op is not None
+        op: Any = self.node.op
         if name not in op.operands:
             return self.literal(self.node.static[name])
         if op.variadic:

@@ -122,11 +122,14 @@ class Expr(Operand):
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
-    __slots__ = ("_interned", "_last", "_most", "addressing", "held", "is_heavy", "limits")
+    __slots__ = (
+        "_interned", "_known", "_last", "_most", "addressing", "held", "is_heavy", "limits",
+    )  # fmt: skip
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
         self._interned: dict[Any, Expr] = {}
+        self._known: dict[Any, Any] = {}
         self._last = 0
         self._most = limits.nodes  # last index that is allowed
         self.addressing = False  # whether a value was ever used as an index
@@ -145,10 +148,19 @@ class Graph:
         They live as long as somebody else has them, and are not found again.
         """
         interned, count = mark
+        if len(self._interned) > interned:
+            self._known = {}
         while len(self._interned) > interned:
             _, newest = self._interned.popitem()
             self.held.pop(newest, None)
         self._most = self._last + self.limits.nodes - count
+
+    def known(self, find: Callable[..., Any], *of: Any) -> Any:
+        """Return what a function finds about nodes, which is kept until nodes are forgotten."""
+        key = find, of
+        if key not in self._known:
+            self._known[key] = find(*of)
+        return self._known[key]
 
     @property
     def room(self) -> int:

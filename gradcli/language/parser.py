@@ -812,7 +812,7 @@ class _Parser:
         ``instead`` is shown if the readings are no valid input.
         """
         text = " ".join(self.source.text[start:end].split())
-        text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
+        text = text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…"
         error = AmbiguousError(
             f"'{text}' has two readings",
             span=Span(start, end),

@@ -162,7 +162,8 @@ def values_to_print(part: Part) -> list[Part] | None:
         return None
     if last == 2:
         part.fail("there is nothing to print", part.token(0).span, _LEFT_OUT)
-    begin, found = 2, list[Part]()
+    begin = 2
+    found: list[Part] = []
     for end in (*part.places(",", 2, last), last):
         text = part.text(begin, end)
         if _FORMATTED.fullmatch(text):

@@ -20,7 +20,7 @@ from gradcli.errors import (
     TypeMismatchError,
     as_gradcli_error,
 )
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, held_by, reachable
 from gradcli.language.calls import is_object, is_several
 from gradcli.language.lowering import Lowering
 from gradcli.language.names import Results, nodes_in
@@ -376,6 +376,9 @@ _TO_NUMBER = re.compile(
 )
 
 
+_LITTLE = 1 << 20  # bytes
+
+
 class BoundNumber(Binding):
     """Binding of a name to a number, whose text is parsed when somebody asks for more."""
 
@@ -421,10 +424,12 @@ class Program:
         self.lowering = Lowering(scope)
         self.bindings = Bindings(scope, self.lowering)
         self.text: ProgramText | None = None  # keeps the text that is read, if wanted
+        self.last: Lowered | None = None  # the last statement, if it was a query or an assert
+        self.asked = 0  # how many there were of these
         self._read: list[Expression] = []  # parts of the last query or assert, as they were read
-        self._begun = self._kept = (
-            scope.mark()
-        )  # kept: up to the last statement that later ones can build on
+        # kept: up to the last statement that later ones can build on
+        self._begun = self._kept = scope.mark()
+        self._used: Any = None  # up to what was made when its last query was first answered
 
     def sources(
         self, lines: Iterable[str], name: str | None = None, *, stream: bool = False
@@ -497,6 +502,7 @@ class Program:
         The nodes of earlier queries are forgotten, so that a file of queries takes no more memory
         than one of them.
         """
+        self.last = None
         self.scope.forget_since(self._kept)
         before = IN_FORCE.set(self.scope.limits)
         dialect = self.scope.dialect
@@ -515,15 +521,42 @@ class Program:
         finally:
             IN_FORCE.reset(before)
             self.lowering.statement = None
+        self.last = lowered
+        self.asked += lowered is not None
         if lowered is None or lowered.value in self.scope.passed_back:
             self._kept = self.scope.mark()
         return lowered
+
+    def take(self, values: Mapping[str, Any]) -> None:
+        """Take other values from outside, of the same names, shapes and kinds."""
+        self.scope.outside = dict(values)
+        for leaf, value in zip(self.scope.values, values.values(), strict=False):
+            self.scope.set_value(leaf, value)
+
+    def release(self) -> bool:
+        """Let go of the values from outside, and of nodes that only these have needed.
+
+        Return whether its one query computes the same of all values of the same shapes and kinds,
+        and little memory is held for it.
+        """
+        scope, last = self.scope, self.last
+        scope.values |= dict.fromkeys([*scope.values][: len(scope.outside)])
+        scope.outside = {}
+        self._used = self._used or scope.mark()
+        scope.forget_since(self._used)
+        if self.asked > 1 or scope.is_decided or scope.deviations:
+            return False
+        if last is None or not isinstance(last.statement, Query):
+            return False
+        held = [*scope.values.values(), *(node.payload for node in reachable([last.value]))]
+        return held_by(held) < _LITTLE
 
     def end(self) -> None:
         """Let go of all nodes.
 
         They and their graph refer to each other, and the collector takes long to find that out.
         """
+        self.last = None
         self.scope.forget_since(self._begun)
         self.scope.dialect.to_come = None  # what would give them refers to the program
 

@@ -117,12 +117,16 @@ class Scope:
         # sympy and without repairs.
         self.in_passing = False
         self._integral: dict[Expr, bool] = {}
+        # Whether what is computed may depend on more than shapes: on values of leaves, on random
+        # numbers, or on what statements did to gradients.
+        self.is_decided = False
 
     def take_effect(self, kind: str, of: str) -> None:
         """Apply an effect of a script on gradients or random numbers.
 
         Clearing without a name in the program clears all names.
         """
+        self.is_decided = True
         if kind == "requires":
             node = self.names.get(of)
             if (
@@ -184,6 +188,7 @@ class Scope:
     @cached_property
     def random(self) -> np.random.Generator:
         """The program's one random generator."""
+        self.is_decided = True
         return np.random.default_rng(self.random_state)
 
     def draw(self, numbers: np.ndarray) -> Expr:
@@ -201,12 +206,7 @@ class Scope:
         # What was made from the free name gets the value, too.
         free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None
         leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
-        held, dtype = raw, numpy_dtype(kind, self.precision)
-        if raw.dtype != dtype:
-            # What is too large for float32 becomes infinite, and is reported where it is used.
-            with np.errstate(all="ignore"):
-                held = raw.astype(dtype)
-        self.values[leaf] = held[()]
+        self.set_value(leaf, raw)
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
         if const:
@@ -218,6 +218,17 @@ class Scope:
         self.static_uses.pop(name, None)
         self.failed.pop(name, None)
         return leaf
+
+    def set_value(self, leaf: Expr, value: np.ndarray) -> None:
+        """Give a leaf a value of its shape and kind, in the program's precision.
+
+        What is too large for float32 becomes infinite, and is reported where it is used.
+        """
+        dtype = numpy_dtype(leaf.kind, self.precision)
+        if value.dtype != dtype:
+            with np.errstate(all="ignore"):
+                value = value.astype(dtype)
+        self.values[leaf] = value[()]
 
     def knows(self, name: str) -> bool:
         """Return whether a name stands, or stood, for something that is not the catalogue's."""
@@ -309,7 +320,9 @@ class Scope:
         """
         if self.free:
             self.decisive |= {leaf.name for leaf in self.free.values() if leaf in reachable([node])}
-        return forward([node], self.values, self.precision)[node]
+        order = reachable([node])
+        self.is_decided |= any(part.is_leaf for part in order)
+        return forward([node], self.values, self.precision, order)[node]
 
     def is_integral(self, node: Expr) -> bool:
         """Return whether a node is a whole number (or an array of them) by construction."""

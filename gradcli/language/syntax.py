@@ -235,7 +235,8 @@ def statements_between(source: Source, tokens: list[Token]) -> Iterator[tuple[in
 
     A semicolon outside of brackets ends one, and the END.
     """
-    end, cuts = len(tokens) - 1, list[int]()
+    end = len(tokens) - 1
+    cuts: list[int] = []
     if ";" in source.text:  # megabytes of text rarely have one
         cuts = [at for at in outside(tokens, 0, end) if tokens[at].text == ";"]
     for before, stop in pairwise([-1, *cuts, end]):

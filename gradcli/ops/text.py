@@ -168,7 +168,7 @@ def index_part(part: Any) -> str:
     """Write a part of an index: a slice, an ellipsis, a new axis or a whole number."""
     if isinstance(part, tuple):
         start, stop, step = ("" if p is None else str(p) for p in part)
-        return f"{start}:{stop}" + (f":{step}" if step else "")
+        return f"{start}:{stop}{f':{step}' if step else ''}"
     return "..." if part is ... else str(part)
 
 

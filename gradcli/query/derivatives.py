@@ -262,7 +262,7 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
         power = round(n * y)
         if math.gcd(power, n) == 1 and math.isclose(n * y, power, rel_tol=1e-7):
             root = "cbrt(...)" if n == 3 else f"(sign(...)*abs(...)**(1/{n}))"
-            right += f"; the real value is {root}" + f"**{power}" * (power != 1)
+            right += f"; the real value is {root}{'' if power == 1 else f'**{power}'}"
     return f": {left} {sign} {right}" if sign in "+-" else f": {left}{sign}{right}"
 
 

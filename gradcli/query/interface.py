@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from gradcli.report.results import result_of
 from gradcli.texts import text_lines
 
 if TYPE_CHECKING:
+    from gradcli.language.run import Program
     from gradcli.ops.calling.prefixes import Dialect
     from gradcli.options import Backend, DType, Mode
     from gradcli.query.exporting import Export
@@ -125,6 +127,12 @@ def evaluate_call(function: Any, arguments: dict[str, Any], **asked: Any) -> Rec
         yield result
 
     return _answer(function, arguments, answer, **asked)
+
+
+@lru_cache(64)
+def _idle_programs(*of: Any) -> list[Program]:
+    """Return the programs of a text, limits, names and shapes that have run with other values."""
+    return []
 
 
 def _usual(function: Any) -> dict[str, Any]:
@@ -252,14 +260,23 @@ def _answers(
             asked["over"] = within(ranges, programs)
             refuse_unknown(Options(over=asked["over"]), (), known)
         options = Options(state=read.pop("random_state", 0), **asked, **read)
-        script, answers = Script(programs.fresh(options.state), text_lines(text)), []
-        script.opened.scope.needed = True
-        for record in answer(script, options):
+        shapes = [(name, value.dtype, value.shape) for name, value in programs.values.items()]
+        making += [options.state, options.bare, *programs.deviations, *shapes]
+        idle = _idle_programs(function, text, *making)
+        try:
+            program, lines = idle.pop(), None  # no other thread has it then
+            program.take(programs.values)
+        except IndexError:
+            program, lines = programs.fresh(options.state), text_lines(text)
+        program.scope.needed, answers = True, []
+        for record in answer(Script(program, lines), options):
             if record.error is not None:
                 raise record.error
             answers.append(record)
     except GradcliError as error:
         raise given.in_words_of_api(error, usual, _by_name) from error.__cause__
+    if function is evaluate and program.release():
+        idle.append(program)
     if not answers:
         raise ParseError(f"the program has nothing to {what}")
     return answers

@@ -200,9 +200,8 @@ class UsedNames:
         remarks = []
         for place, name in enumerate(lost):
             meant = did_you_mean(name, others) if place < _MEANT else None
-            remarks.append(
-                f"'{name}' is mentioned nowhere{places[name]}" + (f": {meant}" if meant else "")
-            )
+            help = f": {meant}" if meant else ""
+            remarks.append(f"'{name}' is mentioned nowhere{places[name]}{help}")
         return remarks
 
 
@@ -667,10 +666,13 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Script(NamedTuple):
-    """The lines of a program, or of records, which have none of their own."""
+    """The lines of a program, or of records, which have none of their own.
+
+    There are no lines where a program that has run answers its last query for other values.
+    """
 
     program: Program | None
-    lines: Iterable[str]
+    lines: Any
     path: str | None = None  # path of the program's file; None for an expression
     stream: bool = False  # whether each line is answered as it arrives
 
@@ -700,6 +702,12 @@ def records(
     """
     program = script.opened
     scope = program.scope
+    if script.lines is None:
+        before: Any = program.last
+        record = run_statement(program, before.statement, options, lower=lambda _: before)
+        if record is not None:
+            yield record
+        return
     for source in script.sources():
         if cache is not None and program.bind_number(source):
             continue

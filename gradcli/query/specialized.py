@@ -346,7 +346,7 @@ class ValueAndGradients(Specialized):
         """
         by_names("out", out, "arrays", f'out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}')
         dtype = self.made.dtype
-        taken = list[Any](values)
+        taken: list[Any] = [*values]
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError
+from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
 from gradcli.graph.sweep import backward, itself, ones_like, useful_nodes, zeros_like
 from gradcli.language.lowering import Lowering
@@ -266,32 +266,12 @@ def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
 # the sweep.
 
 
-class _Valueless(Scope):
-    """Scope whose names have no values.
-
-    An expression that asks for a value does not depend on its template alone.
-    """
-
-    def evaluate(self, node: Expr) -> Any:
-        if any(part.is_leaf for part in reachable([node])):
-            raise EvaluationError("the value of a name decides what is computed")
-        return super().evaluate(node)
-
-    def pass_back(self, y: Expr, retained: bool) -> Expr:
-        raise EvaluationError("what is passed back is the program's")
-
-    @property
-    def random(self) -> np.random.Generator:
-        raise EvaluationError("numbers are drawn anew each time")
-
-
 def compile_template(template: Template, names: int, numbers: int, limits: Limits) -> None:
     """Give a template of so many names and numbers its program, if it works entry by entry."""
-    scope = _Valueless(limits)
+    scope = Scope(limits)
     source = Source(template.text)
     taken = [*(f"n{i}" for i in range(names)), *(f"c{i}" for i in range(numbers))]
-    leaves = [scope.graph.leaf(name, ()) for name in taken]
-    scope.names.update(zip(taken, leaves, strict=True))
+    leaves = [scope.bind_value(name, 1.0) for name in taken]
     try:
         expression = parse_expression(source, limits.length)
         root = Lowering(scope).lower_value(expression, source)
@@ -300,7 +280,8 @@ def compile_template(template: Template, names: int, numbers: int, limits: Limit
     order = reachable([root])
     operations = [node for node in order if node.op is not None]
     if (
-        expression.notes
+        scope.is_decided
+        or expression.notes
         or any(
             node.kind != "float" or node.op is None or not node.op.elementwise
             for node in operations

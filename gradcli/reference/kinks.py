@@ -354,7 +354,8 @@ class Prober:
 
         There are none where they would cost too much, or where the function jumps.
         """
-        m, budget, found = self.tape.m, self.asked.budget, list[list[Any]]()
+        m, budget = self.tape.m, self.asked.budget
+        found: list[list[Any]] = []
         few = sum(map(len, self.found.values())) <= _MOST_ORDERS
         moved = [(x, i) for x, on in self.found.items() for i in on if few or on[i].tie]
         n = len(moved)
@@ -575,7 +576,8 @@ class _Choosing(ReferenceTape):
     def _sides(self, node: Expr, derivative: Array) -> dict[int, Sides]:
         """Return the entries of a derivative on a kink, or not finite, with both sides."""
         of: Derivation = node.static["of"]
-        m, found = self.m, dict[int, Sides]()
+        m = self.m
+        found: dict[int, Sides] = {}
         x, value = (Algebra.map(plain, self.table[part]) for part in (of.x, of.y))
         ways = self._ways(of, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ()
         for direction, part, event in islice(ways, _MOST_WORK // (4 * self.asked.size)):

@@ -6,7 +6,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +23,6 @@ from gradcli.ops.structure import output
 from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import still_in_time
-from gradcli.reference.scalars import accumulate
 from gradcli.reference.stand_ins import StandIns
 
 # -- How cotangents of whole arrays go back through an operation by its form, each with its own
@@ -141,18 +140,21 @@ def _open_body(
 
     Return its root, these leaves, and the values of all nodes of the body.
     """
-    graph = node.graph
-    leaves = [None if o is None else graph.leaf("operand", o.shape, o.kind) for o in node.operands]
-    assert op.body is not None
-    root = op.body(*leaves, **node.static)
+    root, leaves = node.graph.known(_body_of, op.body, node)
     given = {leaf: value for leaf, value in zip(leaves, operands, strict=True) if leaf is not None}
-    table = interpret(reachable([root]), LongDoubles(given, "float64", held))
+    table = _evaluate(root, given, "float64", held)
     # For instance, a sum of exponentials has underflown. The function itself may be finite.
     if not np.isfinite(table[root]).all() and all(np.isfinite(x).all() for x in given.values()):
         raise NotCovered(
             f"the body of a function of so many entries, which is not finite: {op.name}"
         )
     return root, leaves, table
+
+
+def _body_of(body: Any, node: Expr) -> tuple[Expr, list[Expr | None]]:
+    leaf = node.graph.leaf
+    leaves = [None if o is None else leaf("operand", o.shape, o.kind) for o in node.operands]
+    return body(*leaves, **node.static), leaves
 
 
 def _linear(pull: Any, flows: Any, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
@@ -293,7 +295,7 @@ def reference(
     Raises Unsupported.
     """
     with np.errstate(all="ignore"):
-        table = interpret(reachable([root]), LongDoubles(leaves, precision, held))
+        table = _evaluate(root, leaves, precision, held)
         start = broadcast(np.asarray(seed, held.dtype), root.shape), None, None
         adjoints = adjoints_of(table, root, wrt, start, held)
     slopes = (adjoints.get(x) or (np.zeros(x.shape), None, None) for x in wrt)
@@ -311,32 +313,50 @@ def adjoints_of(
     table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
 ) -> dict[Expr, Any]:
     """Return the adjoints of the nodes on the way to ``wrt``."""
-    order = [*table]  # as it was computed
-    needed = dependents(order, wrt)
     value_of: Callable[[Any], Any] = table.get  # None for an operand that was left out
-
-    def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
-        if node.op is None or node not in needed:
-            return
+    adjoints: dict[Expr, Any] = {root: start}
+    for node, wanted in root.graph.known(_way_back, root, *wrt):
+        adjoint = adjoints.get(node)
+        if adjoint is None:
+            continue
         still_in_time()
-        if node.op is output:
-            yield node.operand, {node.static["place"]: adjoint}
-            return
-        operands = list(map(value_of, node.operands))
-        wanted = [o in needed for o in node.operands]
-        parts = back(node, node.op, adjoint, table[node], operands, wanted, held)
-        for operand, part in zip(node.operands, parts, strict=True):
-            if operand is not None and operand in needed and part is not None:
-                slope, *rest = _each(sum_to_shape, part, operand.shape)
-                yield operand, (held.round(held.widen(slope), True), *rest)
+        parts: Sequence[Any] = ({node.static.get("place"): adjoint},)
+        if node.op is not output:
+            operands = [*map(value_of, node.operands)]
+            parts = back(node, node.op, adjoint, table[node], operands, wanted, held)
+        for operand, passed, wants in zip(node.operands, parts, wanted, strict=True):
+            if not wants or passed is None:
+                continue
+            part = passed
+            if node.op is not output:
+                slope, *rest = _each(sum_to_shape, passed, operand.shape)
+                part = held.round(held.widen(slope), True), *rest
+            adjoints[operand] = _plus(adjoints[operand], part) if operand in adjoints else part
+    return adjoints
 
-    return accumulate(reversed(order), {root: start}, pull, _plus)
+
+def _way_back(root: Expr, *wrt: Expr) -> list[tuple[Expr, list[bool]]]:
+    """Return the operations on the way to ``wrt``, the last first, with the operands on it."""
+    order = reachable([root])
+    needed = dependents(order, wrt)
+    return [
+        (node, [operand in needed for operand in node.operands])
+        for node in reversed(order)
+        if node.op is not None and node in needed
+    ]
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
     """Evaluate an expression in long double, or raise Unsupported."""
     with np.errstate(all="ignore"):
-        return interpret(reachable([root]), LongDoubles(leaves, precision, StandIns()))[root]
+        return _evaluate(root, leaves, precision, StandIns())[root]
+
+
+def _evaluate(
+    root: Expr, leaves: Mapping[Expr, Any], precision: str, held: StandIns
+) -> dict[Expr, Any]:
+    order = root.graph.known(reachable, (root,))
+    return interpret(order, LongDoubles(leaves, precision, held))
 
 
 def _plus(x: Any, y: Any) -> Any:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,33 +124,6 @@ def _union(sets: Sequence[frozenset[int]]) -> frozenset[int]:
     """Their union; one of them, if it holds the others."""
     largest = max(sets, key=len, default=_NOTHING)
     return largest if all(s <= largest for s in sets) else largest.union(*sets)
-
-
-# -- Reverse mode as the reference does it, on its tape of scalars and on whole arrays in long
-# double: not by the engine's sweep.
-
-
-K = TypeVar("K")
-A = TypeVar("A")
-
-
-def accumulate(
-    order: Iterable[K],
-    adjoints: dict[K, A],
-    pull: Callable[[K, A], Iterable[tuple[K, A]]],
-    plus: Callable[[A, A], A],
-) -> dict[K, A]:
-    """Accumulate the adjoints of everything that the seeds depend on.
-
-    order     the nodes that were computed, the last first
-    adjoints  the seeds, to which the others are added
-    pull      gives the parts that a node with a complete adjoint passes back, and their receivers
-    """
-    for node in order:
-        if node in adjoints:
-            for operand, part in pull(node, adjoints[node]):
-                adjoints[operand] = plus(adjoints[operand], part) if operand in adjoints else part
-    return adjoints
 
 
 def _operation(operation: Arithmetic, reflected: bool = False) -> Any:
@@ -511,7 +484,9 @@ class Tracing(Algebra):
                     self._trouble("the derivative of", node)
                 yield argument.serial, part
 
-        accumulate(sorted(nodes, reverse=True), adjoints, passed_back, operator.add)
+        for serial in filter(adjoints.__contains__, sorted(nodes, reverse=True)):
+            for other, part in passed_back(serial, adjoints[serial]):
+                adjoints[other] = adjoints[other] + part if other in adjoints else part
         undecided = dependent(open_products, roots, nodes) if open_products else set()
         for node, _ in open_products if undecided else ():
             self._trouble("zero times the derivative of", node)

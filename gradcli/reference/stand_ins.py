@@ -131,7 +131,7 @@ class StandIns:
         if isinstance(x, tuple):
             return tuple(map(self.widen, x))
         x = np.asarray(x)
-        self.narrow |= x.dtype == np.float64
+        self.narrow |= x.dtype.char == "d"
         return x.astype(self.dtype, copy=False) if is_float(x) else x
 
     def round(self, x: Any, in_place: bool = False) -> Any:
@@ -145,7 +145,7 @@ class StandIns:
         if isinstance(x, tuple):
             return tuple(map(self.round, x))
         x = np.asarray(x)
-        if x.dtype != np.float64:
+        if x.dtype.char != "d":
             return x
         if x.size > 1 and not any(x.strides):
             return np.broadcast_to(self.round(x.flat[0]), x.shape)
@@ -488,7 +488,15 @@ def _shape_of(operands: Sequence[Any]) -> tuple[int, ...]:
 
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
     """Return what operands that broadcast to a shape have at some of its places."""
-    return [None if o is None else np.asarray(broadcast(o, shape)).flat[places] for o in operands]
+    is_some = isinstance(places, np.ndarray)
+    return [
+        None
+        if o is None
+        else np.repeat(o, places.size)
+        if is_some and np.size(o) == 1
+        else np.asarray(broadcast(o, shape)).flat[places]
+        for o in operands
+    ]
 
 
 def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:

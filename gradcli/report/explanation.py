@@ -359,7 +359,7 @@ def round_number(value: Any, digits: int | None, listed: int = LISTED) -> tuple[
         return "", False
     if isinstance(value, tuple):
         parts = [round_number(part, digits, listed) for part in value]
-        return "(" + ", ".join(text for text, _ in parts) + ")", any(lost for _, lost in parts)
+        return f"({', '.join(text for text, _ in parts)})", any(lost for _, lost in parts)
     array = np.asarray(value)
     if array.size > listed:
         return _range(array), False
@@ -377,7 +377,7 @@ def _range(array: np.ndarray) -> str:
     ends = [f"{float(end):.3g}" for end in (finite.min(), finite.max())]
     bad = array.size - finite.size
     span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-    return f"{shape}, {span}" + (f", {bad} not finite" if bad else "")
+    return f"{shape}, {span}{f', {bad} not finite' if bad else ''}"
 
 
 def size(value: Any) -> float:

@@ -83,7 +83,7 @@ class JsonLinesReport(Report):
         self._end()
 
     def _put(self, item: dict[str, Any]) -> None:
-        self.stream.write(encode(item) + "\n")
+        self.stream.write(f"{encode(item)}\n")
         self.stream.flush()
 
     def _end(self) -> None:
@@ -293,7 +293,7 @@ class SarifReport(Report):
             f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n'
         )
         for number, result in enumerate(self.worst):  # one at a time, as they are large
-            self.stream.write(",\n" + result if number else result)
+            self.stream.write(f",\n{result}" if number else result)
         self.stream.write("\n]}\n]}\n")
         self.stream.flush()
 

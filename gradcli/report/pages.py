@@ -102,7 +102,7 @@ class TextReport(Report):
 
     def put_block(self, text: str) -> None:
         """Put what is wrong with a case."""
-        self._put(text + "\n")
+        self._put(f"{text}\n")
 
     def put_note(self, text: str) -> None:
         self._put(text)
@@ -111,7 +111,7 @@ class TextReport(Report):
         self._put(summary.line())
 
     def _put(self, text: str) -> None:
-        self.stream.write(inert_lines(text) + "\n")
+        self.stream.write(f"{inert_lines(text)}\n")
 
 
 # -- Markdown ------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class MarkdownReport(Report):
         full = markdown_block(block(replace(outcome, repeat=None)))
         if outcome.repeat is not None:
             # In a block of its own, so that it can be copied.
-            full += "\n" + markdown_block(outcome.repeat, "sh")
+            full += f"\n{markdown_block(outcome.repeat, 'sh')}"
         return _Finding((outcome.rule, id, where, expr, why), full)
 
     def text(self, summary: Summary, room: int = ROOM) -> str:
@@ -171,7 +171,7 @@ class MarkdownReport(Report):
         rows = _within(room, _table(found))
         shown = max(len(rows) - 1, 0)  # without the table's head
         if shown:
-            text += "\n" + "".join(rows)
+            text += f"\n{''.join(rows)}"
             room -= _size("".join(rows))
         if self.worst.seen > shown:
             text += f"\nand {self.worst.seen - shown:,} more\n"
@@ -260,7 +260,7 @@ class GitHubReport(Report):
             except OSError as error:
                 of_the_run.append(("warning", f"cannot write the step's summary: {error}"))
         told = (workflow_command(*each, title="gradcli check") for each in of_the_run)
-        return "".join(line + "\n" for line in (*self.worst, *told))
+        return "".join(f"{line}\n" for line in (*self.worst, *told))
 
     def _summarize(self, file: Path, summary: Summary) -> bool:
         """Return whether there was room for at least a few words."""

@@ -242,7 +242,7 @@ def _flow(parts: list[Any]) -> tuple[str, float | None]:
 
 def _number(value: Any) -> str:
     text = short(value, _DIGITS, _LISTED)
-    return text if len(text) <= _NUMBER else text[: _NUMBER - 1] + "…"
+    return text if len(text) <= _NUMBER else f"{text[: _NUMBER - 1]}…"
 
 
 def lines_of(box: Box) -> list[tuple[str, str]]:

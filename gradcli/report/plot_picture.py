@@ -133,8 +133,7 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
 
 
 def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
-    grid = record.grid
-    assert grid is not None
+    grid: Any = record.grid
     (across, _), (upward, _) = record.ranges.items()
     values = np.ma.masked_invalid(grid.values)
     if grid.levels:

@@ -293,7 +293,7 @@ class Answer(Data):
         line, column = source.position(span.start) if source and span else (1, 1)
         text = expr if expr is not None else source.text.strip() if source else ""
         found = cls(
-            text if len(text) <= _LONGEST else text[:_LONGEST] + "…",
+            text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…",
             id,
             source.name if source else None,
             line,

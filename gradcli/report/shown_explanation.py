@@ -118,8 +118,8 @@ class Sheet:
         titles, operations, values = map(min, columns, (LABEL, 24, 30))
         for node, (id, title, operation, value) in zip(nodes, rows, strict=True):
             parts = [
-                Part(f"  {id:>{ids}}  ", "id"), Part(pad(title, titles) + "  ", _role(node.op)), Part(pad(operation, operations) + "  "),
-                Part(pad(value, values) + "  ", "number"), Part(recorded_line(node)),
+                Part(f"  {id:>{ids}}  ", "id"), Part(f"{pad(title, titles)}  ", _role(node.op)), Part(f"{pad(operation, operations)}  "),
+                Part(f"{pad(value, values)}  ", "number"), Part(recorded_line(node)),
             ]  # fmt: skip
             yield Line(None, parts, "row")
 

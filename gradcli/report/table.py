@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradcli.report.ranges import PlotRecord
 
 _FIELDS = ("id", "line", "expr", "variable", "index", "at", "gradient", "value")
-HEADER = ",".join(_FIELDS) + "\n"
+HEADER = f"{','.join(_FIELDS)}\n"
 
 
 class Row(NamedTuple):

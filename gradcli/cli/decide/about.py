@@ -101,7 +101,7 @@ def _amount(files: Collection[Path]) -> str:
 
 def _put(request: Request, text: str) -> int:
     if request.output_format == "json":
-        put(text + "\n")
+        put(f"{text}\n")
     else:
         put_rows(text)
     return FINE

@@ -156,7 +156,9 @@ def _compute(run: ChunkRun, record: Record, targets: dict[str, str], limits: Lim
     Results that are cut and have a target go to files, and their targets are removed. The others go
     into the record. A run that fails or is interrupted leaves no files.
     """
-    sinks, arrays, dtype = dict[str, Sink](), dict[str, np.ndarray](), run.settings.float_dtype
+    dtype = run.settings.float_dtype
+    sinks: dict[str, Sink] = {}
+    arrays: dict[str, np.ndarray] = {}
     takers: dict[str, Callable[..., object]] = {}
     try:
         for name, (shape, axis) in run.results().items():

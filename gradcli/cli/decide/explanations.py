@@ -68,7 +68,7 @@ def _list_of(text: str) -> tuple[str, ...]:
     names = names_of(text) or ()
     if not names or not all(_NAMES.match(name) for name in names):
         raise UsageError(
-            f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x"
+            f"'{text.strip()}' is no name to differentiate by", help=f"{DIFF_EXAMPLE} x"
         )
     return names
 

@@ -538,7 +538,7 @@ class Writer:
                 help="write --format json, or text",
             )
         if form == "jsonl":
-            self.put(result.to_json() + "\n")
+            self.put(f"{result.to_json()}\n")
         elif form == "json":
             self.found.append(encode(result.to_dict(), 2))
         elif form == "csv":
@@ -572,7 +572,7 @@ class Writer:
     def close(self) -> None:
         """End the output."""
         if self.form == "json" and self.one_alone and len(self.found) == 1:
-            self.put(self.found[0] + "\n")
+            self.put(f"{self.found[0]}\n")
         elif self.form == "json":
             items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.found)
             self.put(f"[\n  {items}\n]\n" if items else "[]\n")

@@ -228,7 +228,7 @@ def _npz(stream: BinaryIO, arrays: Arrays) -> None:
 
 def _json(stream: BinaryIO, arrays: Arrays) -> None:
     (array,) = arrays.values()
-    stream.write((json.dumps(plain(array), allow_nan=False) + "\n").encode())
+    stream.write(f"{json.dumps(plain(array), allow_nan=False)}\n".encode())
 
 
 def _table(stream: BinaryIO, arrays: Arrays, separator: str) -> None:

@@ -81,7 +81,7 @@ class Terminal:
         if line.label is None:
             self._put(*((part.text, _ROLES.get(part.role, part.role)) for part in line.parts))
         elif line.kind == "value":  # with the kind of number beside it or below it
-            value = line.parts[0].text.replace("\n", "\n" + " " * _INDENT)
+            value = line.parts[0].text.replace("\n", f"\n{' ' * _INDENT}")
             kind = "".join(f"   {part.text.strip()[1:-1]}" for part in line.parts[1:])
             self._put(
                 ("  = ", "dim"),
@@ -97,7 +97,7 @@ class Terminal:
                 hang=_INDENT,
             )
         else:
-            label = "  " + pad(line.label, max(labels, display_width(line.label) + 2))
+            label = f"  {pad(line.label, max(labels, display_width(line.label) + 2))}"
             self._put(
                 (label, "dim"),
                 (text, "bold cyan" if line.kind == "formula" else ""),
@@ -187,7 +187,7 @@ def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
             else hang
         )
         first, rest = line.divide([margin])
-        broken = first + Text("\n" + " " * margin).join(
+        broken = first + Text(f"\n{' ' * margin}").join(
             rest.wrap(console, max(20, console.width - margin))
         )
         safe = inert_lines(broken.plain)  # wrapping must not make a line a CI command

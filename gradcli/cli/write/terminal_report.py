@@ -25,7 +25,7 @@ class TerminalReport(TextReport):
         put_lines(self.console, line)
 
     def put_block(self, text: str) -> None:
-        show_error(self.console, text + "\n")
+        show_error(self.console, f"{text}\n")
 
     def put_note(self, text: str) -> None:
         put_lines(self.console, plain_text(text, style="dim"))

@@ -458,7 +458,7 @@ def _arguments_by_parameter(call: Call, signature: Signature) -> dict[str, Any] 
         found = next((p for p in signature.parameters if keyword in p.spellings), None)
         if found is None or found.name in given:
             return None
-        given["-" + found.name if found.ignored else found.name] = keyword
+        given[f"-{found.name}" if found.ignored else found.name] = keyword
     return given
 
 

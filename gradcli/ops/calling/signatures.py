@@ -181,7 +181,7 @@ def called_by(target: str, library: str) -> list[str]:
 @cache
 def own_signature(record: Op | Composite) -> Signature:
     """A function's signature as its record has it: operands, then static parameters."""
-    operands = ("**" + record.operands[0],) if record.variadic else record.operands
+    operands = (f"**{record.operands[0]}",) if record.variadic else record.operands
     if record.rest:
-        operands = (*operands, "**" + record.rest)
+        operands = (*operands, f"**{record.rest}")
     return signature(record.name, ",".join((*operands, *record.static)))

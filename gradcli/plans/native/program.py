@@ -62,7 +62,7 @@ class Body:
         self.lines.append("  " * self._depth + line)
 
     def open(self, line: str) -> None:
-        self.add(line + " {")
+        self.add(f"{line} {{")
         self._depth += 1
 
     def close(self) -> None:

@@ -101,7 +101,8 @@ class Cells(Algebra):
 
     def sum(self, parts: Iterable[tuple[fmpq | int, Cell]]) -> Cell:
         """Add multiples of cells; sums among them are opened, and like terms gathered."""
-        constant, terms = fmpq(0), dict[Cell, fmpq]()
+        constant = fmpq(0)
+        terms: dict[Cell, fmpq] = {}
         for coefficient, cell in parts:
             constant += coefficient * cell.constant
             for inner, term in cell.terms:
@@ -118,7 +119,8 @@ class Cells(Algebra):
 
     def product(self, parts: Iterable[tuple[Cell, fmpq | int]]) -> Cell:
         """Return the product of powers, opened and gathered likewise; numbers become coefficients."""
-        scale, known = fmpq(1), dict[Cell, Factor]()
+        scale = fmpq(1)
+        known: dict[Cell, Factor] = {}
         pending = [(cell, fmpq(exponent)) for cell, exponent in parts][::-1]
         while pending:
             cell, exponent = pending.pop()

@@ -196,9 +196,9 @@ class Section:
         told = [node.operation or node.op, recorded_line(node)]
         told += [f"shape {'×'.join(map(str, node.shape))}"] if node.shape else []
         yield note(" · ".join(filter(None, told)))
-        yield "<h3>Value</h3>" + self._array("value", node.value)
+        yield f"<h3>Value</h3>{self._array('value', node.value)}"
         if node.adjoint is not None:
-            yield "<h3>Adjoint</h3>" + self._array("adjoint", node.adjoint)
+            yield f"<h3>Adjoint</h3>{self._array('adjoint', node.adjoint)}"
             yield f"<pre>{xml_text(text_of([*self.sheet.passed_lines(node)]))}</pre>"
 
     def _array(self, what: str, value: Any) -> str:

@@ -142,9 +142,9 @@ def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool) -> str:
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > OPTIONS.linewidth:
-            text += ",\n" + " " * len(_PREFIX) + suffix
+            text += f",\n{' ' * len(_PREFIX)}{suffix}"
             length = len(_PREFIX) + len(suffix)
         else:
-            text += ", " + suffix
+            text += f", {suffix}"
             length += len(suffix) + 2
-    return text + ")"
+    return f"{text})"
