@@ -197,8 +197,9 @@ class Limits:
     def check_memory(self, bytes_: int, what: str) -> None:
         """Raise LimitError for more bytes than a program may hold; ``what`` needs them."""
         if bytes_ > self.memory:
+            needed = size_text(bytes_) if bytes_ < 10**18 else f"{_count(bytes_)} bytes"
             raise _over(
-                f"{what} needs {_bytes(bytes_)}, over the memory limit of {size_text(self.memory)}",
+                f"{what} needs {needed}, over the memory limit of {size_text(self.memory)}",
                 "memory",
                 bytes_,
             )
@@ -245,10 +246,6 @@ def _over(said: str, limit: str, needed: int) -> LimitError:
 def _count(number: int) -> str:
     """Write a count for people; it may have thousands of digits."""
     return f"{number:,}" if number < 10**18 else f"2**{number.bit_length() - 1} or more"
-
-
-def _bytes(number: int) -> str:
-    return size_text(number) if number < 10**18 else f"{_count(number)} bytes"
 
 
 DEFAULT = Limits()

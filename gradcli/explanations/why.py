@@ -376,7 +376,7 @@ def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
 
 
 VALUE = "value"
-_TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
+_TARGET = re.compile(r"\s*([^\W\d][\w\u0300-\u036f\u20d0-\u20dc]*)\s*(\[[^\]]*\])?\s*\Z")
 
 
 def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:

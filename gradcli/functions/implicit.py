@@ -48,7 +48,9 @@ def check_solution(
             f"a function that solves an equation gives one array, not {len(subject.value)}"
         )
     (found,) = subject.value
-    residual = _minus(equation) if solves == FIXED_POINT else equation
+    residual = (  # zero at a fixed point
+        (lambda x, *arguments: x - equation(x, *arguments)) if solves == FIXED_POINT else equation
+    )
     here = _at(subject, residual, found)
     call_guarded(lambda: here.value, NoValue, interrupts=False)
     if len(here.value) != 1 or here.value[0].size != found.size:
@@ -97,11 +99,6 @@ def _at(subject: Subject, residual: Callable[..., Any], solution: np.ndarray) ->
     """Return the residual as a function of the solution."""
     arguments: Mapping[str, Any] = {SOLUTION: np.asarray(solution), **subject.arguments}
     return Subject(residual, arguments, [SOLUTION], subject.make)
-
-
-def _minus(map_: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what is zero at a fixed point."""
-    return lambda x, *arguments: x - map_(x, *arguments)
 
 
 def _solution(jacobian: np.ndarray, right: np.ndarray) -> np.ndarray:

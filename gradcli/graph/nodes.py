@@ -729,14 +729,11 @@ def bytes_of_sweep(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
         own = size_of(node)
         passed = [operand for operand in dict.fromkeys(node.operands) if operand in needed]
         if passed:
-            most = max(most, live + _temporaries(node) * own + scratch_of(node))
+            # A rule has so many arrays at once beside what it gives.
+            made = 4 if node.op and node.op.kind == "smooth" else 1
+            most = max(most, live + made * own + scratch_of(node))
         new = [operand for operand in passed if operand not in begun]
         begun.update(new)
         live += sum(map(size_of, new)) - (own if passed else 0)
         most = max(most, live)
     return most
-
-
-def _temporaries(node: Expr) -> int:
-    """Count the arrays that a rule has at once beside what it gives."""
-    return 4 if node.op is not None and node.op.kind == "smooth" else 1

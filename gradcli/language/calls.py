@@ -430,19 +430,15 @@ def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
     if not isinstance(value, Expr) or value.shape:
         return
     argument = frame.text_of(node.arguments[0])
-    argument = (
-        argument[1:-1]
-        if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1
-        else argument
-    )
+    called = textbook.catalogue_name(name)
     prefixes = {MATH: "math", SCIPY: "scipy.special", NUMPY: "np"}
     prefix = next(
-        (prefix for library, prefix in prefixes.items() if lookup(name, library) is not None),
+        (prefix for library, prefix in prefixes.items() if lookup(called, library) is not None),
         "torch",
     )
     raise AmbiguousError(
         f"'{name}(...)' has two readings: '{name}' is a function, and has a value here",
-        help=f"write {name}*({argument}) or {prefix}.{name}({argument})",
+        help=f"write {name}*({argument}) or {prefix}.{called}({argument})",
     )
 
 

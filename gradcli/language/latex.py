@@ -342,6 +342,10 @@ class _Reader:
                     f"close it with {before}{closing}",
                 )
             self.at += len(closing)
+        if function == "norm" and self.text.startswith("_", self.at):
+            self.at += 1
+            self.add(SYMBOL, ",", start)
+            self.argument("|", start)
         for _ in range(1 + is_argument):
             self.sign(")", self.at - 1)
 

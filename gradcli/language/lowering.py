@@ -619,7 +619,7 @@ def refuse_complement(node: Unary, source: Source) -> None:
 
 
 def _text(source: Source, start: int, end: int) -> str:
-    text = source.text[start:end]
+    text = "\n" if source.latex else source.text[start:end]  # LaTeX has no such text
     return text if len(text) <= _LONGEST and "\n" not in text else "x"
 
 

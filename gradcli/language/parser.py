@@ -635,6 +635,8 @@ class _Parser:
         text = token.text
         if text.isdigit() and len(text) < _LONGEST_NUMBER:
             return int(text)
+        if "_" in text and self.source.text[token.start - 1] == "^":
+            self.fail("'_' in an exponent has two readings", token.span, "write x_3^2 or x^23")
         fraction = FRACTIONS.get(text[-1], 0)
         digits = (text[:-1] or "0") if fraction else text
         if fraction and not digits.isdigit():

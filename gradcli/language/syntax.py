@@ -92,6 +92,7 @@ _HELP = by_word({
     "∑": "write sum(x)",
     "∏": "write prod(x)",
     "‖": "write norm(x)",
+    "⌊ ⌈": "write floor(x), ceil(x)",
     "∇": "write grad(y, x)",
     '{"': "-i jsonl reads records",
     "{ }": "write [1, 2] for an array, (x + 1) to group",

@@ -108,8 +108,12 @@ class Columns:
             part = slice(start, start + step)
             by_leaf = zip(self.moving.values(), given, strict=True)
             fill(points, part, {x: column[part] for x, column in by_leaf if x is not None})
-        slopes = {name: slope[:count] for name, slope in points.slopes.items()}
-        return Points(points.values[:count], slopes, points.inside[:count])
+        values = points.values[:count]
+        slopes = {
+            name: np.where(np.isnan(values), values, slope[:count])  # log has no slope below 0
+            for name, slope in points.slopes.items()
+        }
+        return Points(values, slopes, points.inside[:count])
 
     def along(self, name: str, fixed: Mapping[str, float]) -> Probe:
         """Return a function for the values and the slopes along a name, the other names fixed.

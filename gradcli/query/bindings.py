@@ -51,7 +51,9 @@ def text_of(expression: Any) -> str:
 
 
 _EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(r"\s*([^\W\d]\w*)(?:\s*\([\w\s,]*\))?\s*")  # head of a binding or definition
+_HEAD = re.compile(
+    r"\s*([^\W\d][\w\u0300-\u036f\u20d0-\u20dc]*)(?:\s*\([\w\s,]*\))?\s*"
+)  # head of a binding or definition
 
 
 def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
@@ -112,8 +114,12 @@ def bind_values(
         for name, value in given.items():
             if isinstance(name, str) and name in known:
                 place = name
-            elif isinstance(name, str) and _is_name(normalize(name)):
-                place = _spell(normalize(name), known)
+            elif (
+                isinstance(name, str)
+                and (text := normalize(name)) not in RESERVED
+                and re.fullmatch(NAME, text)
+            ):
+                place = _spell(text, known)
             else:
                 raise InputTypeError(
                     f"{name!r} is no name that an expression can have",
@@ -167,11 +173,6 @@ def _spell(name: str, known: Collection[str]) -> str:
     if name in known:
         return name
     return _by_form(frozenset(known)).get(compose(name, "NFKC"), name)
-
-
-def _is_name(text: str) -> bool:
-    """Return whether a text is a name that an expression can have."""
-    return text not in RESERVED and re.fullmatch(NAME, text) is not None
 
 
 def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, ...] | None:

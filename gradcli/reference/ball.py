@@ -103,10 +103,6 @@ def whole(x: arb, rounded: Callable[[arb], arb]) -> arb:
     return found
 
 
-def _remainder(x: arb, y: arb) -> arb:
-    return x - y * whole(quotient(x, y), arb.floor)
-
-
 def as_float(x: arb) -> float:
     if x.is_nan() or not x.is_exact():
         return math.nan
@@ -163,7 +159,7 @@ class Ball:
     __mul__ = __rmul__ = _binary(operator.mul)
     __truediv__, __rtruediv__ = _both(quotient)
     __pow__, __rpow__ = _both(power)
-    __mod__, __rmod__ = _both(_remainder)
+    __mod__, __rmod__ = _both(lambda x, y: x - y * whole(quotient(x, y), arb.floor))
     __lt__, __ge__ = _comparison(operator.lt, operator.ge), _comparison(operator.ge, operator.lt)
     __gt__, __le__ = _comparison(operator.gt, operator.le), _comparison(operator.le, operator.gt)
     __eq__ = _comparison(operator.eq, operator.ne)

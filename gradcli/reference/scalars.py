@@ -69,7 +69,11 @@ TIMES = Arithmetic(
     "mul", operator.mul, (lambda x, y: y, lambda x, y: x), ((1,), (0,)), absorbs=True
 )
 OVER = Arithmetic(
-    "div", operator.truediv, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y), ((1,), (0, 1))
+    "div",
+    operator.truediv,
+    (lambda x, y: 1 / y, lambda x, y: -(x / y) / y),
+    ((1,), (0, 1)),
+    absorbs=True,
 )
 NEGATIVE = Arithmetic("neg", operator.neg, (-1,))
 

@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from gradcli.report.explanation import Explanation
 
 _OF_RECORDS = (".jsonl", ".ndjson")
-BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
+BINDING = re.compile(
+    r"(?P<name>[^\W\d][\w\u0300-\u036f\u20d0-\u20dc]*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +85,9 @@ def is_stream(path: str) -> bool:
 
     This is so for standard input and for a named pipe.
     """
-    return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+    from gradcli.storage import is_device
+
+    return path == "-" or is_device(path)
 
 
 ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"

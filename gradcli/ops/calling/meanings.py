@@ -105,7 +105,6 @@ declare(f"""
 
 
 CALLED_OTHERWISE = frozenset({"einsum"})  # its static parameter comes first
-_PAIRS = ("y|x2|other|exponent", "x|x1|input|self")
 
 
 def lookup(name: str, library: str) -> Signature | None:
@@ -128,7 +127,7 @@ def lookup(name: str, library: str) -> Signature | None:
     if not record.public or record.name in CALLED_OTHERWISE:
         return None
     if record.operands == ("x", "y") and not record.static:
-        return _of_a_pair(record.name)
+        return signature(record.name, "x|x1|input|self, y|x2|other|exponent")
     # In our order, the parameter would need a keyword, or all optional operands before it.
     if record.optional and REQUIRED in record.static.values():
         return declared_elsewhere(name) or own_signature(record)
@@ -136,10 +135,6 @@ def lookup(name: str, library: str) -> Signature | None:
 
 
 @cache
-def _of_a_pair(name: str) -> Signature:
-    return signature(name, f"{_PAIRS[1]}, {_PAIRS[0]}")
-
-
 def qualified_name(name: str, path: str, library: str) -> str:
     """Return the name under which a function is declared in a part of a library.
 

@@ -17,6 +17,7 @@ MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs", "||": "norm"}  # signs before
 SPELLINGS = {
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
     "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
+    "Γ": "gamma",
 }
 
 # What is asked for in books and elsewhere, but not computed here, and what to do instead.

@@ -118,17 +118,19 @@ def isneginf(x: Any) -> Any:
 
 
 _FLOATS = (float, np.float64)
-_MANY = 1 << 12  # truths of which it pays to take numbers' bits
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
     if type(condition) is np.bool_ and type(x) in _FLOATS and type(y) in _FLOATS:
         return np.float64(x if condition else y)  # np.where takes ten times as long
     size = np.size(condition)
-    if size > _MANY and {*map(type, (condition, x, y))} <= {np.ndarray, *_FLOATS}:
+    if size > 4096 and {*map(type, (condition, x, y))} <= {np.ndarray, *_FLOATS}:
         held = np.count_nonzero(condition)
-        is_mixed = condition.dtype == bool and min(held, size - held) * 16 > size
-        if is_mixed and np.result_type(x, y) == np.float64:
+        if (
+            condition.dtype == bool
+            and min(held, size - held) * 16 > size
+            and np.result_type(x, y) == np.float64
+        ):
             # np.where jumps by each truth: seven times as long, where they come as by chance.
             x, y = (np.asarray(part, np.float64).view(np.int64) for part in (x, y))
             return ((x ^ y) * condition ^ y).view(np.float64)

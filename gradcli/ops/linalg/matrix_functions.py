@@ -135,16 +135,11 @@ det = structural(
 )
 
 
-def _slogdet_vjp(cotangent: tuple[Any, Any], out: Any, x: Any) -> Any:
-    return (
-        as_matrix(cotangent[1]) * transpose_matrix(inv(x, check_errors=False))
-        if cotangent[1] is not None
-        else None
-    )
-
-
 @function(
-    vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
+    vjp=lambda cotangent, out, x: (
+        None if cotangent[1] is None else as_matrix(cotangent[1]) * transpose_matrix(inv(x, check_errors=False))
+    ),
+    forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves="x", core_dims=(2,), domain="a regular matrix", backward="LinalgSlogdet",
     extended=Whole("SLOGDET"), numpy="np.linalg.slogdet({0})",

@@ -509,10 +509,6 @@ def _by_class(axis: int, weight: Any, like: Any) -> Any:
     return reshape(weight, shape=(-1, *(1,) * (len(like.shape) - axis - 1)))
 
 
-def _of_class(x: Any, places: Any, axis: int) -> Any:
-    return reshape(take_along(x, places, axis=axis), shape=shape_with(x.shape, axis))
-
-
 def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str) -> Shape:
     _class_axis(scores, labels)
     return labels if reduction == "none" else ()
@@ -574,7 +570,8 @@ def _nll(
     check_reduction(reduction)
     axis, places = label_places(x, target, ignore_index)
     weighted = x if weight is None else x * _by_class(axis, weight, x)
-    losses = -_of_class(weighted, places, axis)
+    chosen = take_along(weighted, places, axis=axis)
+    losses = -reshape(chosen, shape=shape_with(x.shape, axis))
     ignored = equal(target, ignore_index)
     if not (is_number(smoothing) and not smoothing):
         losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])

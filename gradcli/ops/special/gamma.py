@@ -153,19 +153,12 @@ def sigmoid(x: Any) -> Any:
 BY_RESULT = (expm1, tanh, sigmoid)
 
 
-def _larger(m: Any, x: Any, y: Any) -> Any:
-    """Return the larger of two numbers.
-
-    Where enclosures leave open which one is larger, it is a number that contains both.
-    """
-    return getattr(m, "maximum", max)(x, y)
-
-
 logaddexp = elementwise(
     "logaddexp",
     "x y",
     np.logaddexp,
-    lambda m, x, y: _larger(m, x, y) + m.log1p(m.exp(-abs(x - y))),
+    # The larger of enclosures that overlap contains both.
+    lambda m, x, y: getattr(m, "maximum", max)(x, y) + m.log1p(m.exp(-abs(x - y))),
     lambda out, x, y: sigmoid(x - y),
     lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)),

@@ -129,8 +129,8 @@ def exprel(x: Any) -> Any:
     return hypergeometric(x, above=(1.0,), below=(2.0,))
 
 
-def _given(name: str, **parameters: Any) -> tuple[float, ...]:
-    """Return the parameters as floats.
+def _of_numbers(name: str, x: Any, **parameters: Any) -> Any:
+    """Return a function of these parameters, which are numbers.
 
     Raises ArgumentError for a parameter that is not a number or is too large, and for a pole of the
     function.
@@ -143,7 +143,8 @@ def _given(name: str, **parameters: Any) -> tuple[float, ...]:
             )
     if value <= 0 and value % 1 == 0:
         raise ArgumentError(f"{name}: {word} = {value:g} is a pole", help=f"give another {word}")
-    return tuple(map(float, parameters.values()))
+    *above, below = map(float, parameters.values())
+    return hypergeometric(x, above=tuple(above), below=(below,))
 
 
 @function()
@@ -152,8 +153,7 @@ def hyp1f1(x: Any, *, a: float, b: float) -> Any:
 
     >>> hyp1f1(1.5, 2.5, x)
     """
-    *above, below = _given("hyp1f1", a=a, b=b)
-    return hypergeometric(x, above=tuple(above), below=(below,))
+    return _of_numbers("hyp1f1", x, a=a, b=b)
 
 
 @function(domain="x < 1")
@@ -162,8 +162,7 @@ def hyp2f1(x: Any, *, a: float, b: float, c: float) -> Any:
 
     >>> hyp2f1(1.5, 0.5, 2.5, x)
     """
-    *above, below = _given("hyp2f1", a=a, b=b, c=c)
-    return hypergeometric(x, above=tuple(above), below=(below,))
+    return _of_numbers("hyp2f1", x, a=a, b=b, c=c)
 
 
 def _spence_reference(m: Any, x: Any) -> Any:

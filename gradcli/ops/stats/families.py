@@ -584,10 +584,6 @@ def _betas(a: Any, b: Any, c: Any, d: Any) -> Any:
     return betaln(c, d) - betaln(a, b) + (a - c) * digamma(a) + (b - d) * digamma(b) + both
 
 
-def _gammas(a: Any, r: Any, b: Any, s: Any) -> Any:
-    return b * log(r / s) + lgamma(b) - lgamma(a) + (a - b) * digamma(a) + (s - r) * (a / r)
-
-
 def _bernoullis(p: Any, logits: Any, q: Any, others: Any) -> Any:
     one = _chance(p, logits)
     rest = _rest(p, logits)
@@ -598,7 +594,8 @@ for _each, _operands, _body in (
     ("Normal", "loc scale", _normals),
     ("LogNormal", "loc scale", _normals),
     ("Beta", "a b", _betas),
-    ("Gamma", "concentration rate", _gammas),
+    ("Gamma", "concentration rate",
+     lambda a, r, b, s: b * log(r / s) + lgamma(b) - lgamma(a) + (a - b) * digamma(a) + (s - r) * (a / r)),
     ("Bernoulli", "probs? logits?", _bernoullis),
     ("Exponential", "rate", lambda r, s: s / r - 1 - log(s / r)),
 ):
@@ -777,13 +774,10 @@ def _shares(probs: Any, logits: Any) -> Any:
     )
 
 
-def _information(probs: Any, logits: Any) -> Any:
-    return -sum_(_shares(probs, logits) * _log_shares(probs, logits), axis=-1)
-
-
 declare_family(
     TORCH, "Categorical", "probs?, logits?",
-    {"log_prob": _categorical, "entropy": _information, "probs": _shares, "logits": _log_shares},
+    {"log_prob": _categorical, "probs": _shares, "logits": _log_shares,
+     "entropy": lambda probs, logits: -sum_(_shares(probs, logits) * _log_shares(probs, logits), axis=-1)},
     ignored="-validate_args", properties="probs logits", first="x:index",
 )
 declare_divergence(

@@ -179,10 +179,6 @@ class Body:
             text = item.fold.joined.format(text, part)
         return text
 
-    def _is_array(self, item: Item) -> bool:
-        """Return whether what is kept of an item has more than a number for each slot."""
-        return self.is_blocked or bool(self.looped_axes(item.axes))
-
     def looped_axes(self, axes: Sequence[Axis]) -> list[Axis]:
         """Return those of some axes that have loops inside of a slice, the lane last."""
         inside = [
@@ -388,8 +384,10 @@ class NestWriter(Body):
         """Declare what is kept of a slice on the heap: the stacks of threads are small."""
         declared = []
         for item in self.layout.computed:
-            if item not in self.layout.kept or not self._is_array(item):
+            if item not in self.layout.kept:
                 continue
+            if not (self.is_blocked or self.looped_axes(item.axes)):
+                continue  # a number for each slot
             size = math.prod(axis.extent for axis in self.looped_axes(item.axes))
             size *= self.layout.block if self.is_blocked else 1
             for slot in self.slots(item.axes):

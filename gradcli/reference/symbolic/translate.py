@@ -323,10 +323,9 @@ class _Arrays(OfSympy):
     def pow(self, base: Any, exponent: Any) -> Any:
         if np.ndim(exponent):
             return np.power(base, exponent)
-        if abs(exponent) == 0.5:
-            return np.sqrt(base) if exponent > 0 else 1 / np.sqrt(base)
-        if exponent == int(exponent) and 0 < abs(exponent) <= 4:
-            product = self.fprod([base] * abs(int(exponent)))
+        if 2 * exponent == int(2 * exponent) and 0 < abs(exponent) <= 4:
+            whole, half = divmod(abs(exponent), 1)
+            product = self.fprod([base] * int(whole) + ([np.sqrt(base)] if half else []))
             return product if exponent > 0 else 1 / product
         return np.power(base, exponent)
 
