@@ -114,9 +114,14 @@ _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # whole numbers with fewer digits always fit: floats end at 309
 _EQUALITY = "write x == y to compare"
-_SHIFTS = {
+# Signs of other languages, by the tokens that they are here.
+_FOREIGN = {
     "<<": "write x*2**n for a shift to the left",
     ">>": "write floor(x/2**n) for a shift to the right",
+    "&&": "write x > 0 and y > 0",
+    "<>": "write x != y",
+    "=<": "write x <= y",
+    "=>": "write x >= y",
 }
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _PERCENT = re.compile(r"([0-9.]+)% +[\w(]")  # 5% x
@@ -1108,7 +1113,7 @@ class _Parser:
         before = self.tokens[max(self.at - 2, 0)]
         if token.kind == END:
             self.fail("the expression ends where a value is expected", before.span)
-        help = _SHIFTS.get(before.text + token.text)
+        help = _FOREIGN.get(before.text + token.text)
         if token.text == "=":
             help = "leave it out" if self.at == 1 else _EQUALITY
         self.fail(f"expected a value, not {token.text!r}", token.span, help)

@@ -328,7 +328,9 @@ def _mark(name: str, place: Place, middle: float) -> Mark:
         text = f"pole {at}: {left if left == right else ', '.join(sides)}"
     elif place.kind == "jump":
         point = middle
-        text = f"jump {at}: from {left} to {right}" + f", {own} there" * (own not in (left, right))
+        text = (
+            f"jump {at}: from {left} to {right}{'' if own in (left, right) else f', {own} there'}"
+        )
     elif place.kind == "kink":
         heights = middle, middle
         text = f"kink {at}: the slope goes from {left} to {right}"
