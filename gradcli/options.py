@@ -236,16 +236,24 @@ def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
     typed   returns how an option was written, or nothing for one that was not given (or not with
             one of these values, after "=")
     """
-    for group in groups.split():
-        for line in _EXCLUSIVE.get(group, "").replace(";", "\n").split("\n"):
-            ones, _, others = line.partition("|")
-            for first in ones.split():
-                one = typed(first)
-                for word in others.split() if one else ():
-                    if word != first and (other := typed(word)):
-                        raise UsageError(
-                            f"{one} and {other} exclude each other", help="leave one of them out"
-                        )
+    for first, others in _excluded(groups):
+        one = typed(first)
+        for word in others if one else ():
+            if word != first and (other := typed(word)):
+                raise UsageError(
+                    f"{one} and {other} exclude each other", help="leave one of them out"
+                )
+
+
+@cache
+def _excluded(groups: str) -> list[tuple[str, list[str]]]:
+    """Return the options of groups, each with those that it excludes."""
+    lines = [
+        line.partition("|")
+        for group in groups.split()
+        for line in _EXCLUSIVE.get(group, "").replace(";", "\n").split("\n")
+    ]
+    return [(one, others.split()) for ones, _, others in lines for one in ones.split()]
 
 
 # -- As they were typed: the options of each command are the fields of a class in `cli/commands.py`. A

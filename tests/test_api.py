@@ -152,3 +152,18 @@ def test_values_without_names_are_refused_alike():
 def test_a_name_of_the_tests_is_said_where_it_is():
     with pytest.raises(AttributeError, match=r"gradcli\.testing\.check_gradient"):
         _ = gradcli.check_gradient
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x[:n] @ x[:n]", "sum(x**n)", "y = 2*x; std(y)", "x.sum().item()*x[0]", "sum(x*rand(3))"],
+)
+def test_a_text_that_has_run_gives_other_values_their_own_results(text: str) -> None:
+    for n in (1, 2, 3):
+        values = {"x": np.arange(3.0) * n, "n": n}
+        again, fresh = (
+            gradcli.evaluate(written, at=values, formula=False)
+            for written in (text, text + " " * n)
+        )
+        assert again.warnings == fresh.warnings
+        assert repr(again) == repr(fresh)

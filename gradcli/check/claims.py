@@ -265,9 +265,7 @@ def _diagnosis(
 
 
 def _factor(ratio: float, judge: Judge, about: str) -> str | None:
-    sizes = {n for leaf in judge.leaves for n in (math.prod(leaf.shape), *leaf.shape)} | {
-        math.prod(judge.root.shape)
-    }
+    sizes = {n for leaf in judge.leaves for n in (leaf.size, *leaf.shape)} | {judge.root.size}
     factors = {
         -1.0: "the sign is wrong",
         2.0: f"it is twice the {about}",

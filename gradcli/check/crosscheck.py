@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -355,7 +354,7 @@ def _text(judge: Judge, node: Expr) -> str:
     if text := judge.scope.text(node):
         return text
     if node.is_leaf:
-        return str(node.payload.name)
+        return node.name
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
 
 
@@ -407,7 +406,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
     """
     nodes, order = [*wrt.values()], definition_order(root, [*wrt.values()])
     leaves = {x: scope.values[x] for x in order if x.is_leaf}
-    held = [x.payload.name for x in leaves if x not in nodes]
+    held = [x.name for x in leaves if x not in nodes]
 
     def decide(balls: Any) -> CriticalPoint:
         tape = ReferenceTape(balls, leaves, scope.precision)
@@ -441,7 +440,7 @@ def critical_point(scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> Critica
         kind, sign = ("minimum", "positive") if 1 in signs else ("maximum", "negative")
         return CriticalPoint(kind, f"{said}, all eigenvalues of the Hessian are {sign}")
 
-    is_small = scalar_operations(order) * sum(prod(x.shape) for x in nodes) < _MOST_WORK
+    is_small = scalar_operations(order) * sum(x.size for x in nodes) < _MOST_WORK
     found = by_balls([_DIGITS_OF_A_POINT] * is_small, decide)
     if found is None:
         return CriticalPoint("undecided", "the derivatives have no bounds within the limits")

@@ -299,7 +299,7 @@ class _Formula:
         return itertools.islice(points, max(2, _WORK // max(1, self.judge.size)))
 
     def _words(self, point: Point) -> str:
-        return ", ".join(f"{leaf.payload.name}={_text_of(point[leaf])}" for leaf in self.movable)
+        return ", ".join(f"{leaf.name}={_text_of(point[leaf])}" for leaf in self.movable)
 
     def _value_of(self, formula: Expr, m: Any, leaves: Mapping[Expr, Any]) -> np.ndarray:
         """Return the values of a formula, in a context."""
@@ -409,7 +409,7 @@ class _Formula:
             scope = judge.scope
             text = formula(simple, limit=_LONGEST, taken={*scope.names, *scope.functions})
             meant = all(
-                leaf is judge.seed_leaf or scope.leaves.get(leaf.payload.name) is leaf
+                leaf is judge.seed_leaf or scope.leaves.get(leaf.name) is leaf
                 for leaf in reachable([simple])
                 if leaf.is_leaf
             )  # a name may be bound to something else by then

@@ -268,7 +268,7 @@ def _form(root: Expr, *nodes: Expr) -> tuple[Any, ...]:
     order = reachable([root])
     orders = definition_order(root, nodes), order
     leaves = dict.fromkeys(node for each in orders for node in each if node.is_leaf)
-    size, sizes = sum(map(scalar_operations, orders)), [math.prod(x.shape) for x in leaves]
+    size, sizes = sum(map(scalar_operations, orders)), [x.size for x in leaves]
     turning = [node.op for node in order if node.op is not None and kinks_of(node.op)]
     # Otherwise entries may lie on kinks.
     smooth = not any(op.elementwise for op in turning)

@@ -416,7 +416,7 @@ class Equality:
         )
         if outside is None:
             return ""
-        values = (f"{x.payload.name}={_text(point)}" for x, point in outside.items())
+        values = (f"{x.name}={_text(point)}" for x, point in outside.items())
         return f"here, not at {' '.join(values)}"
 
 

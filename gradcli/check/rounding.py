@@ -704,7 +704,7 @@ def _each_way(
 
 def _words(node: Expr) -> str:
     names = {
-        part: part.operand.payload.name
+        part: part.operand.name
         for part in reachable([node])
         if part.op is not None and part.op.leaves_unchanged and part.operand.is_leaf
     }

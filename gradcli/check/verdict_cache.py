@@ -38,7 +38,7 @@ def key_of(asked: Any) -> str:
     formulas = [claim.formula for claim in asked.claims if claim.formula is not None]
     order = definition_order(asked.root, [*asked.wrt.values(), *formulas, *scope.masks])
     places, lines = lines_of(order, scope.values)
-    leaves = [(places[node], node.payload.name) for node in order if node.is_leaf]
+    leaves = [(places[node], node.name) for node in order if node.is_leaf]
     given = [
         (
             claim.of,

@@ -163,8 +163,7 @@ class VariableCheck(Data):
             return [
                 f"{entry_text(name, k.index)}: {word}, "
                 f"{f'the {what} {k.jump}; ' if k.jump else ''}{k.sides}; "
-                f"chosen is {k.chosen:g}"
-                + (f" (convention: {k.convention})" if k.convention else "")
+                f"chosen is {k.chosen:g}{f' (convention: {k.convention})' if k.convention else ''}"
                 for k in self.kinks[:3]
             ] + ([f"{name}: and {len(self.kinks) - 3} more kinks"] if len(self.kinks) > 3 else [])
         if word != "mismatch" or worst is None:
@@ -279,7 +278,7 @@ class Asserted(Data):
         """Return where it is not decided, and why."""
         if self.left_open is None:
             return self.reason or ""
-        return f"open for {box_text(self.left_open)}" + (f": {self.reason}" if self.reason else "")
+        return f"open for {box_text(self.left_open)}{f': {self.reason}' if self.reason else ''}"
 
 
 ALGEBRA, POINTS = "algebra", "points"  # how a claim about a formula was decided

@@ -14,7 +14,6 @@ later stage computes again what it needs of the chunks, so that no more than a c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -99,7 +98,7 @@ class Splitting(Transcription[Expr]):
         self.folds: dict[Expr, str] = {}
 
     def leaf(self, node: Expr) -> Expr:
-        found = self.graph.leaf(node.payload.name, node.shape, node.kind)
+        found = self.graph.leaf(node.name, node.shape, node.kind)
         self.layouts[found] = Layout(self.cut.get(node), 0)
         return found
 
@@ -155,13 +154,9 @@ class Splitting(Transcription[Expr]):
 
         It is repeated to be as long as the chunks are together, so that no chunk needs it all.
         """
-        if (
-            node.op is None
-            or node.op.algebra != "repetition"
-            or math.prod(node.shape) < self.spread
-        ):
+        if node.op is None or node.op.algebra != "repetition" or node.size < self.spread:
             return None
-        lead = len(node.shape) - len(node.operand.shape)
+        lead = node.ndim - node.operand.ndim
         for axis, extent in enumerate(node.shape):
             if extent == self.length and (axis < lead or node.operand.shape[axis - lead] != extent):
                 return axis

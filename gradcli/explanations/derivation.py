@@ -78,7 +78,7 @@ class Tidied(Rebuilding):
         if role == "power" and not parts[1][1] and parts[0][0] == 1 == sum(parts[0][1].values()):
             exponents = (parts[1][0],)
         if role in ("total", "mean") and node.operand.shape and not operands[0].shape:
-            count = math.prod(node.operand.shape) if role == "total" else 1
+            count = node.operand.size if role == "total" else 1
             parts = [(Fraction(count), {}), parts[0]]
             exponents = (1, 1)
         if exponents and (role != "quotient" or parts[1][0]):
@@ -114,9 +114,7 @@ class Tidied(Rebuilding):
         pieces: list[Piece] = [
             (int(not name), (name, i), each, exponent)
             for i, (each, exponent) in enumerate(kept.items())
-            for name in [
-                each.payload.name if each.is_leaf and each.payload.name.isidentifier() else ""
-            ]
+            for name in [each.name if each.is_leaf and each.name.isidentifier() else ""]
         ]
         written = self.fractions.fraction(number, pieces)
         self.products.setdefault(written, (number, kept))
@@ -213,7 +211,7 @@ class Derivation:
         left   a rate that an equation gives
         slope  what that rate is, where it is known
         """
-        self.taken.update(leaf.payload.name for leaf in reachable(roots) if leaf.is_leaf)
+        self.taken.update(leaf.name for leaf in reachable(roots) if leaf.is_leaf)
         line = [self._still(self.name_parts(root)) for root in roots]
         is_equation = left is not None and slope is None
         if len(line) == 2 and not is_equation:
@@ -230,7 +228,7 @@ class Derivation:
             self._say("substitute back", *line[::-1])
         if left is not None and slope is not None and left in reachable(line):
             line = self._tidy(line, {left: slope})
-            self._say(f"substitute {left.payload.name}", *line)
+            self._say(f"substitute {left.name}", *line)
         if is_equation:
             self._say("solve", None, left)
             return self.found
@@ -252,7 +250,7 @@ class Derivation:
     def _leaf(self, node: Expr) -> Expr:
         """Return a leaf for the derivative of a node."""
         leaf = self.graph.leaf("d/dx", node.shape)
-        name = self.x.payload.name
+        name = self.x.name
         self.texts[leaf] = f"d/d{name}({self._text(node)})"
         inside = self._picture(node)
         self.pictures[leaf] = LatexPiece(
@@ -398,7 +396,7 @@ class Derivation:
             return "sum rule, term by term", self.graph.apply(op, [self._still(inner)], node.static)
         if inner.shape != self.x.shape or not is_entrywise(reachable([self._in_full(inner)])):
             raise NoText  # an entry of the sum depends on several entries of x
-        count = math.prod(inner.shape) if op.algebra == "mean" else 1
+        count = inner.size if op.algebra == "mean" else 1
         return "sum rule, entry by entry", self._still(inner) / count
 
     def _partial(self, node: Expr, place: int) -> Expr:

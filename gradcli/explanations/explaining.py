@@ -163,8 +163,8 @@ class _Explaining:
         if place.root is not None and place.root is not node:
             explained.inside = self.ids[self.same[place.root]]
         if node.is_leaf:
-            explained.name = node.payload.name
-            explained.text = explained.text or node.payload.name
+            explained.name = node.name
+            explained.text = explained.text or node.name
         if op is not None and node in self.sweep.requiring:
             explained.grad_fn, explained.saved = self._recorded_by_torch(node)
         return explained

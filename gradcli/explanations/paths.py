@@ -371,7 +371,7 @@ def _best_origin(node: Expr, all_: Iterable[Origin]) -> Origin:
     listed = list(all_)
     own = [origin for origin in listed if not origin.calls] or listed
     if node.is_leaf:
-        own = [origin for origin in own if origin.spelling == node.payload.name] or own
+        own = [origin for origin in own if origin.spelling == node.name] or own
     return own[0]
 
 
@@ -408,7 +408,7 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
         if frame.call is not None:
             caller, call = frame.call
             # There are fewer results if lowering failed.
-            for tree, result in zip(frame.nodes, frame.results, strict=False):
+            for tree, result in frame.pairs:
                 if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
                     called.setdefault(result, (caller.source, call.span))
     return called

@@ -250,7 +250,7 @@ class Loops:
         else:
             index = self.names.new("k")
             name = self.array_of(node)
-            self._loop(index, math.prod(node.shape), f"{pointer}[{index}] = {name}[{index}];")
+            self._loop(index, node.size, f"{pointer}[{index}] = {name}[{index}];")
 
     def value(self, node: Expr) -> Piece:
         """Return a number, as an expression."""
@@ -270,7 +270,7 @@ class Loops:
         total = self.names.new("total")
         index = self.names.new("k")
         self._add(self.syntax.variable.format(total, self.syntax.number(0.0)))
-        self._loop(index, math.prod(node.shape), f"{total} = {total} + {name}[{index}];")
+        self._loop(index, node.size, f"{total} = {total} + {name}[{index}];")
         return total
 
     # -- items
@@ -326,7 +326,7 @@ class Loops:
         op: Any = node.op
         sources = sources_of_entries(node, op)
         targets = None
-        zeros = np.arange(math.prod(node.shape))
+        zeros = np.arange(node.size)
         # An operand, places in the result, and the operand's entries for them.
         copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []
         if sources is not None:
@@ -352,7 +352,7 @@ class Loops:
                 self.syntax.number(0.0),
             )
         name = self.names.new()
-        self._declare(name, math.prod(node.shape))
+        self._declare(name, node.size)
         self._copy(name, zeros, self.syntax.number(0.0))
         for operand, places, own in copies:
             if own.size:
@@ -406,7 +406,7 @@ class Loops:
             return
         axes = [axis.same for axis in view.places if axis is not None]
         if not declared:
-            self._declare(name, math.prod(node.shape))
+            self._declare(name, node.size)
         self._fill(name, axes, text)
         if (
             axes

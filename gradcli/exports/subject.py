@@ -154,9 +154,7 @@ class Guarding(Folder):
         ):
             return self.graph.apply(op, operands, node.static)
         if op.algebra == "total" and (number := constant_of(operands[0])) is not None:
-            return self._number(
-                number * math.prod(node.operand.shape) / max(1, math.prod(node.shape))
-            )
+            return self._number(number * node.operand.size / max(1, node.size))
         return super().operation(node, op, operands)
 
     def _chain(self, cotangent: Expr, partial: Expr) -> Expr:
@@ -333,7 +331,7 @@ def describe(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
     shape = f"shape {subject.value.shape}" if subject.value.shape else "a number"
     lines.append(
         f"value: {shape}"
-        + (f"; gradients are of its product with {subject.seed}" if subject.seed else "")
+        f"{f'; gradients are of its product with {subject.seed}' if subject.seed else ''}"
     )
     for note in subject.notes:
         lines += ["", note]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import gcd, lcm, prod
+from math import gcd, lcm
 from types import SimpleNamespace
 from typing import Any
 
@@ -633,9 +633,7 @@ class Algebra(Sums, Transcription[Value]):
             if op.algebra == "total" and (
                 not arrays or given.shape == node.shape
             ):  # a number counts once for each entry that is summed
-                return self.times(
-                    value, (lean(Fraction(prod(given.shape), max(1, prod(node.shape)))), ())
-                )
+                return self.times(value, (lean(Fraction(given.size, max(1, node.size))), ()))
             if self.bases.shape(arrays) != given.shape:
                 return self.function(op, operands, node.static, node)
             outside = self.times(

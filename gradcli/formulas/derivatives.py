@@ -60,7 +60,7 @@ def derivative_formulas(
         kind, derive = mode, partial(_blocks, scope, root, wrt, twice)
     keys = [f"{a},{b}" for a in wrt for b in wrt] if twice else [*wrt]
     found = dict.fromkeys(keys, Formula(None))
-    is_small = all(math.prod(node.shape) <= _SAMPLED for node in order if node.is_leaf)
+    is_small = all(node.size <= _SAMPLED for node in order if node.is_leaf)
     if _is_worth_trying(scope, order) and (kind == "partial" or is_small):
         try:
             derived = derive()
@@ -131,7 +131,7 @@ def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
         ):
             continue
         label = asked.get(node) or (
-            node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node)
+            node.name if node.is_leaf else _constant_name(scope, node) or formula(node)
         )
         if label is None:
             raise GradcliError(
@@ -170,7 +170,7 @@ def _is_worth_trying(scope: Scope, order: Sequence[Expr]) -> bool:
     """
     size = sum(max(1, len(node.operands) - 2) for node in order)
     return size <= _LARGEST_GRAPH and all(
-        scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf
+        scope.leaves.get(node.name) is node for node in order if node.is_leaf
     )
 
 
@@ -219,7 +219,7 @@ def _gradients(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed_given: bo
     if "seed" in scope.names:
         raise GradcliError("the name of the seed has another meaning")
     seed = None
-    if seed_given or math.prod(root.shape) != 1:
+    if seed_given or root.size != 1:
         seed = scope.graph.leaf("seed", root.shape)
     found = slopes_of(root, wrt, seed)
     names = {
@@ -229,7 +229,7 @@ def _gradients(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed_given: bo
     }
     values = dict(scope.values)
     if seed is not None:
-        ramp = np.linspace(0.75, 1.25, math.prod(root.shape))
+        ramp = np.linspace(0.75, 1.25, root.size)
         values[seed] = ramp.reshape(root.shape)[()]
     return _Derived(scope.graph, found, found, values, names)
 
@@ -252,7 +252,7 @@ def _block(y: Expr, x: Expr) -> Expr | None:
     """Return the derivative of y by x, or None if it has many entries."""
     if not x.shape:
         return transforms.jvp(y, {x: ones_like(x)})
-    few = not y.shape or math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES
+    few = not y.shape or y.size * x.size <= _MOST_ENTRIES
     return transforms.jacobian(y, x) if few else None
 
 

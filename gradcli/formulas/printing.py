@@ -69,7 +69,7 @@ class Written(Transcription[Piece]):
         self.taken = taken
 
     def leaf(self, node: Expr) -> Piece:
-        return Piece((node.payload.name, ATOM))
+        return Piece((node.name, ATOM))
 
     def constant(self, node: Expr) -> Piece:
         payload = node.payload
@@ -149,7 +149,7 @@ def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
         last = max((i for i, p in enumerate(operands) if p is not None), default=-1)
         parts += ["None" if p is None else p.text for p in operands[: last + 1]]
     for key, value in node.static.items():
-        if op.static.get(key) != value or (key in op.stated_names and len(node.operand.shape) > 1):
+        if op.static.get(key) != value or (key in op.stated_names and node.operand.ndim > 1):
             parts.append(f"{key}={_literal(value)}")
     return f"{op.name}({', '.join(parts)})"
 
@@ -229,7 +229,7 @@ class Latex(Transcription[LatexPiece]):
     """Nodes as LaTeX."""
 
     def leaf(self, node: Expr) -> LatexPiece:
-        text = name(node.payload.name)
+        text = name(node.name)
         return LatexPiece((text, POWER if text.startswith("\\frac") else ATOM))
 
     def constant(self, node: Expr) -> LatexPiece:

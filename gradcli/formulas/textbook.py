@@ -341,7 +341,7 @@ class Layout(Fractions):
         while base.op is getitem and base.operands[0] and len(base.operands[0][1]) == 1:
             base = self.algebra.bases[base.operands[0][1][0][0]]
         named = isinstance(base.node, Expr) and base.node.is_leaf
-        return base.node.payload.name.lower() if named else "", number
+        return base.node.name.lower() if named else "", number
 
     def _sign_inside(self, number: Number, pieces: list[Piece]) -> Number:
         """Return the number left when -(a - b) is written as b - a, where that is no longer."""

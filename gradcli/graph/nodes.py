@@ -73,6 +73,11 @@ class Expr(Operand):
         return len(self.shape)
 
     @property
+    def size(self) -> int:
+        """The number of entries."""
+        return math.prod(self.shape)
+
+    @property
     def given_operands(self) -> list[Expr]:
         """The operands that were not left out."""
         return [operand for operand in self.operands if operand is not None]
@@ -83,6 +88,11 @@ class Expr(Operand):
         first = self.operands[0]
         assert first is not None
         return first
+
+    @property
+    def name(self) -> str:
+        """The name of a leaf."""
+        return str(self.payload.name)
 
     @property
     def is_leaf(self) -> bool:
@@ -99,7 +109,7 @@ class Expr(Operand):
         what = (
             self.op.name
             if self.op
-            else self.payload.name
+            else self.name
             if isinstance(self.payload, Leaf)
             else repr(self.payload)
         )
@@ -701,7 +711,7 @@ def bytes_of(node: Expr) -> int:
 
 def size_of(node: Expr) -> int:
     """Return the bytes of a node's entries."""
-    return ITEM * (math.prod(node.shape) if node.op is None else entries_of(node.op, node.shape))
+    return ITEM * (node.size if node.op is None else entries_of(node.op, node.shape))
 
 
 def _is_view(node: Expr) -> bool:

@@ -245,17 +245,14 @@ def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
     """
     entries = count()
     table: dict[Expr, Any] = {
-        x: _array((frozenset((i,)) for i in islice(entries, math.prod(x.shape))), x.shape)
-        for x in variables
+        x: _array((frozenset((i,)) for i in islice(entries, x.size)), x.shape) for x in variables
     }
     size = next(entries)
     interpret(reachable(roots), Dependence(Sets(size)), table)
     rows = [
         one
         for root in roots
-        for one in (
-            np.ravel(table[root]) if table[root] is not None else [_NOTHING] * math.prod(root.shape)
-        )
+        for one in (np.ravel(table[root]) if table[root] is not None else [_NOTHING] * root.size)
     ]
     members = {one: sorted(one) for one in rows}
     starts = np.concatenate(([0], np.cumsum(list(map(len, rows)), dtype=int)))

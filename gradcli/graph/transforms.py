@@ -5,7 +5,6 @@ Forward mode says how nodes move, and which of their tangents are zero all aroun
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -276,11 +275,11 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     taken = (pair for node in order if node in flows for pair in held[node].items())
     for number, place in taken:
         if x in useful_nodes(reachable([number])):
-            name = x.payload.name if x.is_leaf else x.static.get("name")
+            name = x.name if x.is_leaf else x.static.get("name")
             raise TypeMismatchError(
                 f"no derivative by '{name}': it is {place}, which takes a number known beforehand"
             )
-    if kind in ("hessian", "hvp") and math.prod(y.shape) != 1:
+    if kind in ("hessian", "hvp") and y.size != 1:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
         raise ShapeError(
@@ -294,7 +293,7 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         "jacobian": jacobian,
         "hessian": hessian,
     }[kind]
-    rows = {"jacobian": min(math.prod(y.shape), math.prod(x.shape)), "hessian": math.prod(x.shape)}
+    rows = {"jacobian": min(y.size, x.size), "hessian": x.size}
     growth = _growth(y, rows.get(kind, 1))
     made = y.graph.room
     with _hold_to_limit(y.graph, growth):
@@ -363,7 +362,7 @@ def jacobian(y: Expr, x: Expr) -> Expr:
 
     They are computed by rows or by columns, whichever are fewer.
     """
-    rows, columns = math.prod(y.shape), math.prod(x.shape)
+    rows, columns = y.size, x.size
     y.graph.limits.check_derivatives(rows, columns)
     if not y.shape:
         return grad(y, x)

@@ -8,7 +8,6 @@ here.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from functools import reduce
@@ -136,7 +135,7 @@ def _adjoint(builder: Builder, x: Expr) -> Any:
 
 
 def _size(builder: Builder, x: Expr) -> Expr:
-    return builder.constant(math.prod(x.shape))
+    return builder.constant(x.size)
 
 
 def _axes(builder: Builder, x: Expr) -> Expr:
@@ -173,7 +172,7 @@ def _backward(
     """
     if gradient is not None:
         x = sum_(x * detach(builder.value(gradient)))
-    if math.prod(x.shape) != 1:
+    if x.size != 1:
         raise ShapeError(
             f"backward() is for one number, not for an array of shape {x.shape}",
             help="write y.sum().backward()",

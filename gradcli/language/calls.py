@@ -5,7 +5,6 @@ The arguments are taken as the library takes them whose spelling is used.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
@@ -93,7 +92,7 @@ def differentiate(name: str, y: Expr, x: Expr, seed: Expr | None = None) -> Expr
                 "f' needs a function that works entry by entry", help="write jacobian(f(x), x)"
             )
     kind = DERIVATIVES[name][1]
-    if kind == "vjp" and seed is None and math.prod(y.shape) != 1:
+    if kind == "vjp" and seed is None and y.size != 1:
         raise ShapeError(
             f"a gradient is of one number, not of an array of shape {y.shape}",
             help="write sum(y) for the gradient of the sum",

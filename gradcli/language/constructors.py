@@ -539,7 +539,7 @@ def item(builder: Builder, x: Expr) -> Any:
 
     Raises ShapeError for any other array.
     """
-    if math.prod(x.shape) != 1:
+    if x.size != 1:
         raise ShapeError(f"item() needs an array of one entry, not of shape {x.shape}")
     return shapes.reshape(x, shape=()) if x.shape else x
 

@@ -5,7 +5,6 @@ They are index makers, limits of floats, types and tests of entries.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -385,7 +384,7 @@ def refusal(path: str, name: str) -> UnknownNameError | None:
 
 def _single(builder: Builder, x: Any, name: str) -> Expr:
     node = builder.value(x)
-    if math.prod(node.shape) != 1:
+    if node.size != 1:
         raise TypeMismatchError(
             f"{name}() takes one number, not an array of shape {node.shape}",
             help=f"write x.astype({name})",

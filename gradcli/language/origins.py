@@ -110,7 +110,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 table.setdefault(node, []).append(origin)
 
         # There are fewer results where lowering failed.
-        for tree, result in zip(frame.nodes, frame.results, strict=False):
+        for tree, result in frame.pairs:
             if isinstance(tree, Name):
                 named = (
                     isinstance(result, Expr)
@@ -141,7 +141,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
 def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
     """Return the lists of an expression that became no array by themselves, by their entries."""
     found: dict[tuple[Any, ...], Sequence] = {}
-    for tree, result in zip(frame.nodes, frame.results, strict=False):
+    for tree, result in frame.pairs:
         if isinstance(tree, Sequence) and isinstance(result, list):
             found.setdefault(tuple(map(_entry, nodes_in(result)))[::-1], tree)
     return found

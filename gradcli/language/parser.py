@@ -114,9 +114,14 @@ _BEGINS = ("(", *ROOTS)
 
 _LONGEST_NUMBER = 300  # whole numbers with fewer digits always fit: floats end at 309
 _EQUALITY = "write x == y to compare"
-_SHIFTS = {
+# Signs of other languages, by the tokens that they are here.
+_FOREIGN = {
     "<<": "write x*2**n for a shift to the left",
     ">>": "write floor(x/2**n) for a shift to the right",
+    "&&": "write x > 0 and y > 0",
+    "<>": "write x != y",
+    "=<": "write x <= y",
+    "=>": "write x >= y",
 }
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _PERCENT = re.compile(r"([0-9.]+)% +[\w(]")  # 5% x
@@ -145,8 +150,6 @@ _Item = TypeVar("_Item")
 
 class _Bracket:
     """An open bracket, or the whole text, and what is being read in it."""
-
-    __slots__ = ("application", "bars", "opener", "quotient", "rule")
 
     def __init__(self, rule: int, opener: Token | None) -> None:
         self.rule, self.opener = rule, opener
@@ -600,8 +603,9 @@ class _Parser:
                 return False
             application = self.bracket.application
             if application is not None and not textbook.is_bare(node.name):  # sin f(x)
-                instead = "sin(x)*(x + 1) or sin(x*(x + 1))"
-                self.refuse_going_on(*self.ends_of(application), instead, joint="")
+                self.refuse_going_on(
+                    *self.ends_of(application), "sin(x)*(x + 1) or sin(x*(x + 1))", joint=""
+                )
             if node.name in self.known:
                 return False
             self.called.add(node.name)
@@ -892,8 +896,12 @@ class _Parser:
             self.refuse_letter_and_digits(left, token)
         if bracket.application is None and bracket.quotient is not None:  # 1/2x
             numerator, sign = bracket.quotient
-            instead = f"(a{sign.text}b)*c or a{sign.text}(b*c)"
-            self.refuse_going_on(numerator.start, end_of(sign), instead, least=PRODUCT)
+            self.refuse_going_on(
+                numerator.start,
+                end_of(sign),
+                f"(a{sign.text}b)*c or a{sign.text}(b*c)",
+                least=PRODUCT,
+            )
         if raised is not None:
             self.refuse_in_exponent(node, waiting, raised)
         elif _under_root(waiting):
@@ -949,8 +957,9 @@ class _Parser:
         after = self.tokens[self.at + 1]
         if not (after.kind == NAME or after.text in ("(", "[", "|")):
             text = self.source.text[sign.start : sign.start + len(sign.text)].strip()
-            ends, instead = self.ends_of(application), "sin(x)/2 or sin(x/2)"
-            self.refuse_going_on(*ends, instead, sign=text, joint=text, skipped=1)
+            self.refuse_going_on(
+                *self.ends_of(application), "sin(x)/2 or sin(x/2)", sign=text, joint=text, skipped=1
+            )
 
     def refuse_inverse(self, callee: Name) -> NoReturn:
         """Refuse ``sin^-1 x``."""
@@ -1044,13 +1053,13 @@ class _Parser:
         token = self.after
         function = token.kind == NAME and textbook.is_bare(token.text)
         if self.before.text not in (")", "|") and token.text not in ROOTS and not function:
-            instead = f"{sign.text}(2)*x or {sign.text}(2*x)"
-            self.refuse_going_on(sign.start, end_of(sign), instead)
+            self.refuse_going_on(sign.start, end_of(sign), f"{sign.text}(2)*x or {sign.text}(2*x)")
 
     def refuse_root_of_power(self, sign: Token) -> NoReturn:
         """Refuse ``√x^2``."""
-        instead = f"({sign.text}(x))^2 or {sign.text}(x^2)"
-        self.refuse_going_on(sign.start, end_of(sign), instead, sign="", joint="")
+        self.refuse_going_on(
+            sign.start, end_of(sign), f"({sign.text}(x))^2 or {sign.text}(x^2)", sign="", joint=""
+        )
 
     def refuse_four(self, first: Node, partner: int) -> NoReturn:
         """Refuse ``|x|y|z|``, where either pair may stand inside of the other."""
@@ -1104,7 +1113,7 @@ class _Parser:
         before = self.tokens[max(self.at - 2, 0)]
         if token.kind == END:
             self.fail("the expression ends where a value is expected", before.span)
-        help = _SHIFTS.get(before.text + token.text)
+        help = _FOREIGN.get(before.text + token.text)
         if token.text == "=":
             help = "leave it out" if self.at == 1 else _EQUALITY
         self.fail(f"expected a value, not {token.text!r}", token.span, help)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradcli.errors import AmbiguousError, ArgumentError, GradcliError, UnknownNameError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language import calls
@@ -277,7 +275,7 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
         return shapes.swapaxes(base, axis1=-1, axis2=-2)
     if name == "shape":
         return Indices(builder.constant(n) for n in base.shape)
-    return builder.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
+    return builder.constant(base.ndim if name == "ndim" else base.size)
 
 
 # -- Calls: whose function a name is, and what stops gradients -----------------------------------

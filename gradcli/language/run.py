@@ -224,11 +224,10 @@ class Bindings:
             return
         value = self._value(lowering.coerce(result, statement.expression, statement.source))
         if deviation is not None and value.mentions:
-            refusal = ArgumentError(
+            raise ArgumentError(
                 f"the value of '{name}' mentions another name: '±' stands behind numbers",
                 help=f"write {name} = 1.0 ± 0.1",
-            )
-            raise refusal.at(statement.expression.root.span, statement.source)
+            ).at(statement.expression.root.span, statement.source)
         self._take(statement, value, made_of_itself)
         self._deviate(statement, deviation)
 
@@ -627,11 +626,10 @@ class Program:
             names = result.names if isinstance(result, Results) else ()
             first = f".{names[0]}" if names else "[0]"
             root = expression.root
-            error = TypeMismatchError(
+            raise TypeMismatchError(
                 f"the result is a tuple of {len(result)}, not an array",
                 help=f"take one entry: {source.text[root.start : root.end]}{first}",
-            )
-            raise error.at(root.span, source)
+            ).at(root.span, source)
         return self.lowering.coerce(result, expression, source)
 
     def _lower(self, expression: Expression, source: Source) -> Any:
@@ -659,11 +657,10 @@ class Program:
                 for end in (each.begin, each.end)
             ]
             if any(np.ndim(end) or not np.isfinite(end) for end in ends) or not ends[0] <= ends[1]:
-                error = ArgumentError(
+                raise ArgumentError(
                     f"the ends of a range are two numbers, the smaller one first, not {ends[0]} "
                     f"and {ends[1]}"
-                )
-                raise error.at(each.span, statement.source)
+                ).at(each.span, statement.source)
             found[each.name] = float(ends[0]), float(ends[1])
         return found
 
@@ -681,15 +678,15 @@ class Program:
         if statement.within is not None:
             within = float(np.max(self.scope.evaluate(self._side(statement.within, source))))
             if not 0 <= within < np.inf:
-                error = ArgumentError(f"a tolerance is a number of at least 0, not {within}")
-                raise error.at(statement.within.root.span, source)
+                raise ArgumentError(f"a tolerance is a number of at least 0, not {within}").at(
+                    statement.within.root.span, source
+                )
         for name, quantity in ranges.items():
             if quantity.leaf in taken:
-                error = ArgumentError(
+                raise ArgumentError(
                     f"'{name}' is used as a number that the program needs beforehand: it has no "
                     "range"
-                )
-                raise error.at(statement.span, source)
+                ).at(statement.span, source)
         lowered = Lowered(statement, relations[0].left, tuple(relations), within, ranges=ranges)
         self._tell_reading(
             lowered, [side for sides in relations for side in (sides.left, sides.right)]

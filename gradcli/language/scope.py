@@ -179,7 +179,7 @@ class Scope:
         saved: dict[Expr, bool] = {}
         for node in reachable([y]):
             inner = [saved[part] for part in node.given_operands if part in saved]
-            if node.is_leaf and node.payload.name in self.requiring:
+            if node.is_leaf and node.name in self.requiring:
                 saved[node] = False
             elif inner and node.op and node.op is not structure.detach:
                 saved[node] = any(inner) or bool(node.op.saves)
@@ -286,7 +286,7 @@ class Scope:
         return [
             (frame.source, tree.span)
             for frame in self.lowered
-            for tree, result in zip(frame.nodes, frame.results, strict=False)
+            for tree, result in frame.pairs
             if result is node
         ]
 
@@ -319,9 +319,7 @@ class Scope:
         Raises EvaluationError, with the node, if it cannot be computed.
         """
         if self.free:
-            self.decisive |= {
-                leaf.payload.name for leaf in self.free.values() if leaf in reachable([node])
-            }
+            self.decisive |= {leaf.name for leaf in self.free.values() if leaf in reachable([node])}
         order = reachable([node])
         self.is_decided |= any(part.is_leaf for part in order)
         return forward([node], self.values, self.precision, order)[node]

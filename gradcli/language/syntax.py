@@ -662,6 +662,11 @@ class Frame:
         """The nodes of the tree, operands before their users."""
         return self.expression.nodes
 
+    @property
+    def pairs(self) -> Iterator[tuple[Node, Any]]:
+        """Yield the nodes that have a result, each with it."""
+        return zip(self.nodes, self.results, strict=False)
+
     def text_of(self, node: Node) -> str:
         return self.source.text[node.start : node.end]
 

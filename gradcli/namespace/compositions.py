@@ -31,7 +31,7 @@ def line(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any]:
     """
     parts = count - 1 if endpoint else count
     step = (stop - start) / parts if parts > 0 else (stop - start) * math.nan
-    places = np.arange(count).reshape(-1, *(1,) * len(step.shape))
+    places = np.arange(count).reshape(-1, *(1,) * step.ndim)
     if parts <= 0:
         return broadcast_to(start, shape=(count, *step.shape)), step
     numbers = start + places * step
@@ -41,7 +41,7 @@ def line(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any]:
 def ratios(start: Any, stop: Any, count: int, endpoint: bool) -> Any:
     """Numbers of constant ratio from start to stop, both of one sign."""
     numbers = sign(start) * exp(line(log(abs_(start)), log(abs_(stop)), count, endpoint)[0])
-    places = np.arange(count).reshape(-1, *(1,) * (len(numbers.shape) - 1))
+    places = np.arange(count).reshape(-1, *(1,) * (numbers.ndim - 1))
     numbers = where(places == 0, start, numbers)
     return where(places == count - 1, stop, numbers) if endpoint and count > 1 else numbers
 
@@ -132,8 +132,8 @@ def cho_factor(x: Any, lower: bool) -> tuple[Any, bool]:
 
 def cho_solve(factor: Any, lower: bool, y: Any) -> Any:
     """scipy.linalg.cho_solve: the solution with the matrix that has this factor."""
-    column = reshape(y, shape=(*y.shape, 1)) if len(y.shape) == 1 else y
+    column = reshape(y, shape=(*y.shape, 1)) if y.ndim == 1 else y
     found = record_named("cholesky_solve")(
         column, record_named("tril" if lower else "triu")(factor, k=0), upper=not lower
     )
-    return reshape(found, shape=y.shape) if len(y.shape) == 1 else found
+    return reshape(found, shape=y.shape) if y.ndim == 1 else found

@@ -83,4 +83,4 @@ def accumulate(call: Call, name: str, x: Any, axis: int = 0) -> Any:
 
 def outer(call: Call, name: str, a: Any, b: Any) -> Any:
     """Apply the function to every entry of one array with every entry of the other."""
-    return call(name, reshape(a, shape=(*a.shape, *(1,) * len(b.shape))), b)
+    return call(name, reshape(a, shape=(*a.shape, *(1,) * b.ndim)), b)

@@ -8,7 +8,6 @@ or in memory, makes no difference, so that the same input has the same bits.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ def additions(node: Expr) -> int:
 
 def over_threshold(node: Expr) -> bool:
     """Return whether the value of a node is a large array."""
-    return (node.op is None or node.op.outputs == 1) and math.prod(node.shape) > LARGE
+    return (node.op is None or node.op.outputs == 1) and node.size > LARGE
 
 
 class Work(NamedTuple):

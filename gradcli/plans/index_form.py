@@ -530,7 +530,7 @@ class Reader:
                 computed = [o for o in node.given_operands if o in self.views and o not in apart]
                 if not computed:
                     raise NoLoop from None
-                apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
+                apart.add(min(computed, key=lambda operand: operand.size))
         raise NoLoop
 
     def _make(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
@@ -549,5 +549,5 @@ class Reader:
 def _is_small(node: Expr) -> bool:
     """Return whether all axes of a product of matrices but the longest are short."""
     inner = node.operand.shape[-1] if node.operand.shape else 1
-    entries: int = math.prod(node.shape)
+    entries: int = node.size
     return bool(inner * entries // max(inner, *node.shape, 1) <= LARGEST_CORE)

@@ -58,7 +58,7 @@ class Batched(Rebuilding):
         This axis has one entry where the operand is the same in all directions.
         """
         own = x.shape[1:] if moves else x.shape
-        between = (1,) * (len(node.shape) - len(own) if op.elementwise else 0)
+        between = (1,) * (node.ndim - len(own) if op.elementwise else 0)
         shape = (self.extent if moves else 1, *between, *own)
         found: Expr = x if shape == x.shape else reshape(x, shape=shape)
         is_whole = moves or op.elementwise or op.core_dims is not None

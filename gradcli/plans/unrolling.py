@@ -7,7 +7,6 @@ themselves.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -79,13 +78,13 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
         op = node.op
         if op is not None and not (op.in_python or takes_objects(op)):
             return False
-        size = math.prod(node.shape)
+        size = node.size
         if not 0 < size <= (_MOST if op is None or _work(node) or op.in_python else _MOST_MOVED):
             return False
         if op is not None and (node.shape or any(operand.shape for operand in node.given_operands)):
             calls += 1
             work += _work(node)
-    stored = sum(math.prod(root.shape) for root in roots if root.shape)
+    stored = sum(root.size for root in roots if root.shape)
     return 0 < work + _STORE * stored <= _CALL * calls and work + len(nodes) <= _LONGEST
 
 
@@ -165,7 +164,7 @@ def _without_zeros(entries: dict[Expr, np.ndarray], roots: Sequence[Expr]) -> No
     numbers = [entry for root in roots for entry in entries[root].flat]
     simpler = interpret(reachable(numbers), _WithoutZeros(numbers[0].graph), {})
     for root in roots:
-        found = np.empty(math.prod(root.shape), object)
+        found = np.empty(root.size, object)
         found[:] = [simpler[entry] for entry in entries[root].flat]
         entries[root] = found.reshape(root.shape)
 
@@ -198,7 +197,7 @@ def _write(
         numbers = entries[leaf].ravel().tolist()
         for number in numbers:
             source.names[number] = source.new("e")
-        flat = value if len(leaf.shape) == 1 else f"{value}.ravel()"
+        flat = value if leaf.ndim == 1 else f"{value}.ravel()"
         taken = f"{flat}.tolist()" if leaf.shape else f"(float({value}),)"
         source.add(f"{', '.join(source.names[number] for number in numbers)}, = {taken}")
     for step in steps:

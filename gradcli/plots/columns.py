@@ -8,7 +8,6 @@ graph.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,8 +75,7 @@ class Columns:
         )
         self.entrywise = self._is_entrywise()
         self.work = sum(
-            math.prod(node.shape) if node.op is None or node.op.outputs == 1 else 1
-            for node in self.order
+            node.size if node.op is None or node.op.outputs == 1 else 1 for node in self.order
         )
 
     def _is_entrywise(self) -> bool:
@@ -121,7 +119,7 @@ class Columns:
         Both have a column for each entry of the result.
         """
         function = Columns(self.scope, self.root, self.moving, {name: self.moving[name]})
-        entries = math.prod(self.root.shape)
+        entries = self.root.size
 
         def probe(xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             columns = (xs if n == name else np.full(len(xs), fixed[n]) for n in self.moving)
@@ -156,7 +154,7 @@ class Columns:
         Its arrays have an axis for the points before those of the result.
         """
         shape = (_LENGTH, *self.root.shape)
-        leaves = {leaf: self.root.graph.leaf(leaf.payload.name, shape) for leaf in self.leaves}
+        leaves = {leaf: self.root.graph.leaf(leaf.name, shape) for leaf in self.leaves}
         (root,) = rebuild([self.root], leaves)
         return leaves, root, reachable([root])
 

@@ -84,6 +84,7 @@ def as_equations(text: str, dependent: str | None, *, of: bool) -> str:
     return "".join(parts)
 
 
+@lru_cache(64)
 def words(expression: str) -> frozenset[str]:
     """Return the names in a program, as the language spells them.
 

@@ -202,7 +202,7 @@ class Subjects:
             return Verdict.UNDETERMINED, None, f"no bounds are known: {error}"
         except OutOfTime:
             return Verdict.UNDETERMINED, None, REACHED
-        names = {leaf.payload.name: i for i, leaf in enumerate(self.variables)}
+        names = {leaf.name: i for i, leaf in enumerate(self.variables)}
         moving = {name: i for name, i in names.items() if name in self.over}
         worst = None
         point = found.point

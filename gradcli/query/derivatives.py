@@ -45,7 +45,7 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
 
     They are computed by rows in reverse mode, or by columns in forward mode.
     """
-    rows, columns = math.prod(root.shape), math.prod(x.shape)
+    rows, columns = root.size, x.size
     scope.limits.check_derivatives(rows, columns)
     scope.limits.check_array((rows, columns))
     hold_work(scope.limits, reachable([root]), (x,), min(rows, columns))
@@ -73,7 +73,7 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
 def hessian(
     scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values
 ) -> dict[str, dict[str, Any]]:
-    if math.prod(root.shape) != 1:
+    if root.size != 1:
         raise ShapeError(
             f"a Hessian needs a scalar, not an array of shape {root.shape}",
             help="take sum(...), or use --jacobian",
@@ -98,7 +98,7 @@ def hvp(
 
     It is the gradient of the derivative in that direction.
     """
-    if math.prod(root.shape) != 1:
+    if root.size != 1:
         raise ShapeError(
             f"a Hessian-vector product needs a scalar, not an array of shape {root.shape}",
             help="take sum(...), or use --jvp",
@@ -131,7 +131,7 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
     for name, given in options.tangents.items():
         x = scope.subject(name)
         if x is None or x not in depends:
-            known = [node.payload.name for node in depends if node.is_leaf]
+            known = [node.name for node in depends if node.is_leaf]
             raise MissingValueError(
                 f"the result does not depend on '{name}', which has a tangent",
                 help=did_you_mean(name, sorted(known), "leave its tangent out"),

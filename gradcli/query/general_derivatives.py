@@ -64,11 +64,7 @@ def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
 
     It is None where no kink was seen.
     """
-    leaves = {
-        node.payload.name: node
-        for node in reachable([root])
-        if node.is_leaf and node.payload.name in names
-    }
+    leaves = {node.name: node for node in reachable([root]) if node.is_leaf and node.name in names}
     function = Columns(scope, root, leaves, leaves)
     conditions = list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # generic values, none special
@@ -367,7 +363,7 @@ def _differentiate(
     assert lowered is not None
     sampled = SampledPoints(program, lowered, asked)
     order = reachable([lowered.value])
-    here = {node.payload.name for node in order if node.is_leaf}
+    here = {node.name for node in order if node.is_leaf}
     present = here.union(mentioned_names(query, scope))
     asked_for = None if wanted is None else tuple(name for name in wanted if name in present)
     record.dialect = program.lowering.dialect

@@ -98,10 +98,9 @@ def refuse_glued(
                 if can_list
                 else f"give the name a value: {name} = 1"
             )
-            error = AmbiguousError(
+            raise AmbiguousError(
                 f"'{name}' has two readings", help=f"write {reading}, or {listing}"
-            )
-            raise error.at(found.span, place.source)
+            ).at(found.span, place.source)
 
 
 def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:

@@ -65,7 +65,7 @@ def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
         )
         if place is not None:
             where = f" at index {list(place)}" if place else ""
-            return [f"'{leaf.payload.name}' is {np.asarray(scope.values[leaf])[place]}{where}"]
+            return [f"'{leaf.name}' is {np.asarray(scope.values[leaf])[place]}{where}"]
     return ["the value is not finite; a smaller part of the data would say where"]
 
 

@@ -9,7 +9,6 @@ computed again row by row, by the sweep that decides zero times infinity.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,7 +46,7 @@ class Derivatives:
     is_symmetric: bool  # whether the matrix is a Hessian
 
     def __post_init__(self) -> None:
-        self.shape = (sum(map(entries_in, self.outs)), sum(map(entries_in, self.wrt)))
+        self.shape = (sum(node.size for node in self.outs), sum(node.size for node in self.wrt))
         self.graph = self.beside[0].graph
         self.blocks = [*product(self.outs, self.wrt)]  # row by row
 
@@ -76,7 +75,7 @@ class Derivatives:
     def rows(self, table: Mapping[Expr, Any], wanted: Sequence[int]) -> np.ndarray:
         """Rows of the matrix, each by a sweep over values that are known."""
         found = []
-        begins = np.cumsum([0, *map(entries_in, self.outs)])
+        begins = np.cumsum([0, *(node.size for node in self.outs)])
         for row in wanted:
             place = int(np.searchsorted(begins, row, "right")) - 1
             out = self.outs[place]
@@ -107,7 +106,7 @@ class Derivatives:
         if not blocks:
             return np.zeros(self.shape)
         matrices = [
-            np.reshape(block, (entries_in(out), entries_in(x)))
+            np.reshape(block, (out.size, x.size))
             for block, (out, x) in zip(blocks, self.blocks, strict=True)
         ]
         if len(matrices) == 1:
@@ -215,14 +214,11 @@ class Compressed:
         )
 
 
-def entries_in(node: Expr) -> int:
-    """Return the number of a node's entries."""
-    return math.prod(node.shape)
-
-
 def slices_of(nodes: Iterable[Expr]) -> list[slice]:
     """Return the slice of each node's entries among those of all nodes."""
-    return [slice(*ends) for ends in pairwise(np.cumsum([0, *map(entries_in, nodes)]).tolist())]
+    return [
+        slice(*ends) for ends in pairwise(np.cumsum([0, *(node.size for node in nodes)]).tolist())
+    ]
 
 
 def csr(data: np.ndarray, pattern: Pattern) -> Any:

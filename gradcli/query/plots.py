@@ -160,7 +160,7 @@ def _by(program: Program, name: str) -> Expr:
 
 def _curves(columns: Columns, points: int, record: PlotRecord) -> None:
     root = columns.root
-    entries = math.prod(root.shape)
+    entries = root.size
     if entries > _MOST:
         raise ShapeError(
             f"the result has the shape {root.shape}: {entries} curves are too many for a picture, "
@@ -328,7 +328,9 @@ def _mark(name: str, place: Place, middle: float) -> Mark:
         text = f"pole {at}: {left if left == right else ', '.join(sides)}"
     elif place.kind == "jump":
         point = middle
-        text = f"jump {at}: from {left} to {right}" + f", {own} there" * (own not in (left, right))
+        text = (
+            f"jump {at}: from {left} to {right}{'' if own in (left, right) else f', {own} there'}"
+        )
     elif place.kind == "kink":
         heights = middle, middle
         text = f"kink {at}: the slope goes from {left} to {right}"

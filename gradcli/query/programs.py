@@ -7,7 +7,6 @@ two ways to call it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -298,10 +297,10 @@ def _listed_variables(
 ) -> Variables:
     def varies(leaf: Expr) -> bool:
         is_free = leaf.kind == FLOAT and leaf not in scope.frozen
-        return is_free and leaf.payload.name not in options.freeze
+        return is_free and leaf.name not in options.freeze
 
     leaves = [node for node in order if node.is_leaf]
-    found = {leaf.payload.name: leaf for leaf in leaves if varies(leaf)}
+    found = {leaf.name: leaf for leaf in leaves if varies(leaf)}
     if scope.requiring and order[-1] in scope.passed_back:
         found = {name: leaf for name, leaf in found.items() if name in scope.requiring}
     if scope.replaced:
@@ -313,15 +312,15 @@ def _listed_variables(
             # the text may have bound its own value again with const
             if x in flows or not (name in scope.names and scope.names[name].op is detach)
         }
-    used = {use.leaf.payload.name: use.leaf for use in uses if varies(use.leaf)}
+    used = {use.leaf.name: use.leaf for use in uses if varies(use.leaf)}
     if not used.keys() <= found.keys():  # in the order of their bindings
-        found = {x.payload.name: x for x in sorted((used | found).values(), key=lambda x: x.index)}
+        found = {x.name: x for x in sorted((used | found).values(), key=lambda x: x.index)}
     reasons = _reasons(scope, order, uses)
     warnings = [
         f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons
     ]
     if not found:
-        others = (leaf.payload.name for leaf in leaves if leaf.kind != FLOAT)
+        others = (leaf.name for leaf in leaves if leaf.kind != FLOAT)
         warnings += [f"no derivative by {name}: it is boolean" for name in others]
     return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
 
@@ -331,7 +330,7 @@ def _asked_variables(
 ) -> Variables:
     found: dict[str, Expr] = {}
     warnings = []
-    present = {node.payload.name: node for node in order if node.is_leaf}
+    present = {node.name: node for node in order if node.is_leaf}
     for name in options.wrt or ():
         node = present.get(name) if name in scope.replaced else None
         node = scope.subject(name) if node is None else node
@@ -432,9 +431,7 @@ def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
     that is asked for is made for any array.
     """
     return any(
-        node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE)
-        for node in order
-        if node.shape
+        node.is_leaf and (backend == "native" or node.size > _LARGE) for node in order if node.shape
     )
 
 

@@ -317,7 +317,7 @@ def _leaves_of(value: Expr) -> dict[str, Expr]:
     if value.shape or value.kind == "bool":
         what = "a truth" if value.kind == "bool" else "an array"
         raise ShapeError(f"this is for equations and numbers, not for {what}")
-    return {node.payload.name: node for node in reachable([value]) if node.is_leaf}
+    return {node.name: node for node in reachable([value]) if node.is_leaf}
 
 
 def _at_statement(error: Exception, statement: Query) -> GradcliError:

@@ -139,7 +139,7 @@ class _Watching(Scope):
         self.needed_value: ValueNeeded | None = None
 
     def evaluate(self, node: Expr) -> Any:
-        names = {leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf}
+        names = {leaf.name for leaf in reachable([node]) if leaf.is_leaf}
         for name in sorted(names.intersection(self.unknown)):
             self.needed_value = ValueNeeded(name)
             raise self.needed_value
@@ -184,11 +184,7 @@ class Instance:
             else {}
         )
         self.kinds = {spec.name: np.dtype(spec.dtype) for spec in specs}
-        leaves = {
-            leaf: leaf.payload.name
-            for leaf in reachable([root, *self.wrt.values()])
-            if leaf.is_leaf
-        }
+        leaves = {leaf: leaf.name for leaf in reachable([root, *self.wrt.values()]) if leaf.is_leaf}
         self.names = [
             name
             for leaf, name in leaves.items()
@@ -221,7 +217,7 @@ class Instance:
         Raises ShapeError where the value has another shape, or needs a seed.
         """
         if shape is None:
-            if self.wrt and math.prod(self.root.shape) != 1:
+            if self.wrt and self.root.size != 1:
                 raise ShapeError(
                     f"the value has the shape {self.root.shape}; only a scalar has a gradient "
                     "without a seed",
@@ -457,12 +453,13 @@ class HessianPlan(MatrixPlan):
 
     def compile(self) -> None:
         made = self.made
-        if math.prod(made.root.shape) != 1:
-            error = ShapeError(
-                f"a Hessian is of a scalar: the value has the shape {made.root.shape}",
-                help="take sum(...) of it, or its Jacobian",
+        if made.root.size != 1:
+            raise made.with_place(
+                ShapeError(
+                    f"a Hessian is of a scalar: the value has the shape {made.root.shape}",
+                    help="take sum(...) of it, or its Jacobian",
+                )
             )
-            raise made.with_place(error)
         wrt = list(made.wrt.values())
         slopes = vjp(made.root, wrt, ones_like(made.root)) if wrt else []
         self.of = Derivatives(

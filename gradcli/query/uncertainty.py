@@ -39,7 +39,7 @@ _MATTERS = 0.05  # share of the standard deviation from which on a note is writt
 def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
     """Return what is to be said where standard deviations are not asked for: whose they are."""
     names = (
-        [node.payload.name for node in reachable(roots) if node in scope.deviations]
+        [node.name for node in reachable(roots) if node in scope.deviations]
         if scope.deviations
         else []
     )
@@ -61,7 +61,7 @@ def propagate(
 
     ``given`` are covariances of names.
     """
-    present = {node.payload.name: node for node in order if node.is_leaf and node.kind == "float"}
+    present = {node.name: node for node in order if node.is_leaf and node.kind == "float"}
     named = {name for names, _ in given for name in names}
     for name in sorted(named - scope.leaves.keys()):
         raise MissingValueError(
@@ -106,7 +106,7 @@ def _joint_covariance(
         label = f"{text}{[*index] or ''}"
         known.append((label, {name: row[part] for name, part in propagation.places.items()}))
     leaves = {name: scope.leaves[name] for _, parts in known for name in parts}
-    none = {name: np.zeros(math.prod(x.shape)) for name, x in leaves.items()}
+    none = {name: np.zeros(x.size) for name, x in leaves.items()}
     slopes = np.array([np.concatenate([*(none | parts).values()]) for _, parts in known])
     covariance = slopes @ covariance_matrix(scope, leaves, given) @ slopes.T
     return JointCovariance([label for label, _ in known], covariance) if len(known) > 1 else None
@@ -185,7 +185,7 @@ class Propagation:
         self.places = dict(zip(self.leaves, slices_of(self.leaves.values()), strict=True))
         self.values = forward([self.root], self.scope.values, self.scope.precision)
         blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]
-        parts = [np.reshape(block, (math.prod(self.root.shape), -1)) for block in blocks]
+        parts = [np.reshape(block, (self.root.size, -1)) for block in blocks]
         self.slopes = np.where(
             np.diag(self.covariances) > 0, np.concatenate(parts, axis=1).astype(np.float64), 0.0
         )
@@ -238,7 +238,7 @@ class Propagation:
             blocks = hessian(self.scope, self.root, self.leaves, self.values)
         except GradcliError:
             return none
-        sizes = {name: math.prod(x.shape) for name, x in self.leaves.items()}
+        sizes = {name: x.size for name, x in self.leaves.items()}
         whole = np.block(
             [
                 [np.reshape(blocks[a][b], (sizes[a], sizes[b])) for b in self.leaves]

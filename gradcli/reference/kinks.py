@@ -247,7 +247,7 @@ def _moved(tape: ReferenceTape, asked: Any, moves: Mapping[Expr, Any]) -> Refere
 
 def _apart(inner: Collection[Expr], size: Any, order: int = 1) -> dict[Expr, Any]:
     """Return moves by a different step for each entry, which part ties."""
-    return {x: size * np.arange(1, math.prod(x.shape) + 1)[::order] for x in inner}
+    return {x: size * np.arange(1, x.size + 1)[::order] for x in inner}
 
 
 def on_kink(event: Event, *sides: Any, **more: Any) -> Sides:

@@ -94,6 +94,8 @@ class StandIns:
 
     def __post_init__(self) -> None:
         self.follows_errors = self.dtype is LONG_DOUBLE
+        # How far, relative to an entry, loops may be off.
+        self.near = _NEAR * float(np.finfo(self.dtype).eps)
         self.is_wide = WIDER and self.follows_errors
         self.made: dict[Any, Any] = {}  # what nodes' slopes are made of, and moves their way back
         self.loops: set[Op] = set()  # loops of IEEE arithmetic that the reference has confirmed
@@ -165,8 +167,7 @@ class StandIns:
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         size = math.prod(shape)
         places = _evenly_spaced(size, min(size, _SOME_OF_A_LOOP))
-        some = entries(operands, shape, places)
-        wide = _cast(some, LONG_DOUBLE)
+        wide = _cast(entries(operands, shape, places), LONG_DOUBLE)
         if _in_long_double(op.forward, wide, static) is not None:
             found = np.asarray(op.forward(*operands, **static))
             # A loop of doubles is held to the reference in long double, if NumPy has its functions.
@@ -174,11 +175,10 @@ class StandIns:
             known = _reference_values(op, wide, static) if is_finer else None
 
             def is_near(true: Any) -> bool:
-                share = _NEAR * float(np.finfo(self.dtype).eps)
-                return _are_near(found.reshape(-1)[places], true, share)
+                return _are_near(found.reshape(-1)[places], true, self.near)
 
             if found.size == size and (
-                (known is not None and is_near(known)) or is_near(exact(some))
+                (known is not None and is_near(known)) or is_near(exact(wide))
             ):
                 if op.ulps == 1 and not op.kinks:
                     self.loops.add(op)

@@ -239,7 +239,7 @@ class Exact:
         }
         for leaf, array in values.items():
             scope.values[leaf] = array[()]
-            scope.names[leaf.payload.name] = leaf
+            scope.names[leaf.name] = leaf
         return scope
 
     def _sum(self, seeds: Seeds) -> Expr:
@@ -461,8 +461,7 @@ def _torch(subject: Subject) -> Run:
     def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
         with torch_functions(passage) as chosen:
             result = [numbers_of(part) for part in subject(instead=tensors)]
-        if state.recorder is not None:
-            state.recorder.further |= chosen
+        state.recorder.further |= chosen
         return result
 
     return run

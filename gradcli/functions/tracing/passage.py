@@ -16,7 +16,7 @@ from gradcli.functions.places import Place, condition_at, is_dropped, place_here
 from gradcli.graph.nodes import Expr
 from gradcli.ops.structure import detach
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.modes import NOBODY, state
 from gradcli.tensors.core.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ class Passage:
         """
         array = np.array(tensor.array)
         trace = state.recorder
-        if trace is None or array.dtype.kind not in FLOATS or trace.node_of(tensor).is_constant:
+        if trace is NOBODY or array.dtype.kind not in FLOATS or trace.node_of(tensor).is_constant:
             return array
         if not self.records():
             self.hold()
@@ -68,7 +68,7 @@ class Passage:
         self.decide()
         truth = bool(tensor.array)
         trace = state.recorder
-        if trace is None:
+        if trace is NOBODY:
             return truth
         node = trace.node_of(tensor)
         self.conditions[node] = str(self.place() or "")

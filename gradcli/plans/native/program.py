@@ -365,7 +365,7 @@ class NestWriter(Body):
             self._pointer(node, f"y{place}", c_type(node.kind), f"a[{place}]")
             place += 1
         for node, view in self.nest.totals.items():
-            size = math.prod(node.shape)
+            size = node.size
             self.add(f"double *restrict const s{place} = (double *)a[{place}] + chunk * {size};")
             self.pointers[node] = f"s{place}"
             start = view.item.fold.start

@@ -26,7 +26,6 @@ _BY_NUMPY: dict[np.dtype[Any], dtype] = {}
 class dtype:
     """The type of a tensor's entries: prints as ``torch.float32``."""
 
-    __slots__ = ("is_floating_point", "name", "numpy", "tensor_type")
     numpy: np.dtype[Any]
     is_complex = False
 

@@ -31,7 +31,7 @@ from gradcli.tensors.core.levels import (
     one_by_one,
     physical,
 )
-from gradcli.tensors.core.modes import check_device, state, warn
+from gradcli.tensors.core.modes import NOBODY, check_device, state, warn
 from gradcli.tensors.core.node import Node, Shaped, remember
 from gradcli.tensors.core.tensor import (
     Origin,
@@ -81,8 +81,7 @@ def follow(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str
         result._requires_grad = True
         if state.anomaly:
             remember(result.node)
-    if state.recorder is not None:
-        state.recorder.note(op, (x,), static, result)
+    state.recorder.note(op, (x,), static, result)
     return result
 
 
@@ -135,8 +134,7 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     # Hooks on the former node do not see this.
     if x._view is not None and x.node is not None and state.recording:
         now.node = node_from_base(x)
-    if state.recorder is not None:
-        state.recorder.rename(now, x)
+    state.recorder.rename(now, x)
     return now
 
 
@@ -224,8 +222,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
             rebase(x, result.source())
         else:
             regraph(x, result.source())
-    if state.recorder is not None:
-        state.recorder.overwritten(x, result)
+    state.recorder.overwritten(x, result)
     return x
 
 
@@ -305,7 +302,7 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
     followed = check_writable(x, value)
     if isinstance(value, Tensor):
         check_expandable(value.array, x.array.shape)
-    if not followed and state.recorder is None and state.interpreter is None:
+    if not followed and state.recorder is NOBODY and state.interpreter is None:
         write_memory(x, ..., value.array if isinstance(value, Tensor) else value)
         return x
     result: Tensor = overwrite(before(x), value, index=_EVERYTHING)
@@ -448,7 +445,7 @@ def _part(part: Any) -> Any:
             for bound in (part.start, part.stop, part.step)
         )
         # A traced function may be written for NumPy.
-        if bounds[2] == 0 or (runs_backwards(bounds) and state.recorder is None):
+        if bounds[2] == 0 or (runs_backwards(bounds) and state.recorder is NOBODY):
             raise ValueError("step must be greater than zero")
         return bounds
     if isinstance(part, (bool, np.bool_)):

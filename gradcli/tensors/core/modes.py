@@ -61,6 +61,17 @@ def _note_invalid(*_: Any) -> None:
 ((ERRORS, IGNORED),) = silent().items()
 
 
+class _Nobody:
+    """The recorder while none is on, which takes no notice."""
+
+    def note(self, *_: Any) -> None: ...
+
+    rename = overwritten = note
+
+
+NOBODY = _Nobody()
+
+
 class _State(threading.local):
     """Read by every operation; all but ``recording`` are changed by ``change`` only."""
 
@@ -69,7 +80,7 @@ class _State(threading.local):
     anomaly = False
     invalid = False  # NumPy has computed a NaN of numbers
     nan_checks = True
-    recorder: Any = None  # is notified of every operation while a function is traced
+    recorder: Any = NOBODY  # is notified of every operation while a function is traced
     before_writing: Any = None  # is called with every tensor before it is written to
     # Replaces the slow path of applying operations while tensors are batched.
     interpreter: Any = None
@@ -85,7 +96,9 @@ class _State(threading.local):
         before = {name: getattr(self, name) for name in fields}
         for name, value in fields.items():
             setattr(self, name, value)
-        self.usual = not (self.anomaly or self.recorder is not None or self.interpreter is not None)
+        self.usual = not (
+            self.anomaly or self.recorder is not NOBODY or self.interpreter is not None
+        )
         return before
 
 

@@ -51,8 +51,6 @@ class Watch:
     accumulated  of leaves: with the tensor, after its ``grad`` has been added to
     """
 
-    __slots__ = ("accumulated", "hooks", "metadata", "retained")
-
     def __init__(self) -> None:
         self.hooks: Hooks = {}
         self.accumulated: Hooks = {}

@@ -314,8 +314,7 @@ def apply_unbatched(
     if not state.usual:
         if state.anomaly:
             remember(tensor.node, op, arrays, out)
-        if state.recorder is not None:
-            state.recorder.note(op, operands, static, tensor)
+        state.recorder.note(op, operands, static, tensor)
     return tensor
 
 
@@ -421,8 +420,7 @@ def _several(
         join_parts(tensors, node)
         if state.anomaly:
             remember(node)
-    if state.recorder is not None:
-        state.recorder.note(op, operands, static, tensors)
+    state.recorder.note(op, operands, static, tensors)
     return tensors
 
 

@@ -18,7 +18,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, of_numpy, result_type
-from gradcli.tensors.core.in_place import as_tensor
+from gradcli.tensors.core.in_place import as_tensor, takes_in
 from gradcli.tensors.core.levels import physical
 from gradcli.tensors.core.modes import state, warn
 from gradcli.tensors.core.tensor import Tensor
@@ -318,9 +318,7 @@ def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | 
 
 def requires_grad(argument: Any) -> bool:
     """Return whether something, or a part of a list, would have a gradient now."""
-    if isinstance(argument, Tensor):
-        return argument.requires_grad and state.recording
-    return isinstance(argument, (list, tuple)) and any(map(requires_grad, argument))
+    return state.recording and takes_in(argument)
 
 
 class Host:

@@ -312,8 +312,7 @@ def _own(part: Any) -> Any:
         return part
     with Mode(recording=False):
         own = view_tensor(part.array.view(), part)
-    if state.recorder is not None:
-        state.recorder.rename(own, part)
+    state.recorder.rename(own, part)
     return own
 
 

@@ -406,8 +406,7 @@ def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     now.node = x.node
     now._requires_grad = x._requires_grad
     now._version_counter = x._version_counter
-    if state.recorder is not None:
-        state.recorder.rename(now, x)
+    state.recorder.rename(now, x)
     # A cotangent has the shape of its node's result, which changes here.
     follow = x.node is not None and x._view is None
     with Mode(recording=state.recording or follow):
@@ -416,8 +415,7 @@ def rearrange(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     x._version_counter[0] += 1
     if result.node is not None and result is not now and (x._view is None or state.recording):
         regraph(x, result.node)
-    if state.recorder is not None:
-        state.recorder.rename(x, result)
+    state.recorder.rename(x, result)
     return x
 
 

@@ -65,7 +65,7 @@ def _side_by_side(operands: Sequence[Any], levels: Levels) -> list[Any]:
 
     Axes of one entry stand between the levels' axes and those of operands with fewer axes.
     """
-    rank = max([len(x.shape) for x in operands if isinstance(x, (Tensor, np.ndarray))])
+    rank = max([x.ndim for x in operands if isinstance(x, (Tensor, np.ndarray))])
     kinds = {x.dtype for x in operands if isinstance(x, Tensor)}
     if len(kinds) > 1:  # the rank of an example decides its dtype, not that of the batch
         operands = _promote(operands)
