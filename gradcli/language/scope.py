@@ -460,7 +460,7 @@ class Builder(Host):
         raise TypeMismatchError(
             f"{kind_in_words(result)} where a number or an array is wanted",
             help=(
-                "write sort(x)[0] for a part of a pair, [x, y] for an array; a comma is never a decimal point"
+                "write [x, y] for an array; a comma is never a decimal point"
                 if isinstance(result, tuple) and not isinstance(result, DType)
                 else None
             ),

@@ -397,8 +397,6 @@ class Binary(Node):
 class ImpliedProduct(Binary):
     """A product without a sign, ``2x``; its operator is ``*``."""
 
-    __slots__ = ()
-
 
 class Conditional(Node):
     """``value if condition else otherwise``."""

@@ -321,6 +321,10 @@ def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
     return _to(x, of_numpy(kind), copy=copy)
 
 
+def _type_as(x: Tensor, other: Tensor) -> Tensor:
+    return _to(x, other.dtype)
+
+
 def _in(kind: dtypes.dtype) -> Callable[[Tensor], Tensor]:
     """Return the method that converts to this dtype."""
     return lambda x: _to(x, kind)
@@ -333,7 +337,7 @@ def _positive(x: Tensor) -> Tensor:
 
 
 CASTS: dict[str, Callable[..., Any]] = {
-    "to": _to, "astype": _astype, "type": _type, "type_as": lambda x, other: _to(x, other.dtype),
+    "to": _to, "astype": _astype, "type": _type, "type_as": _type_as,
     **{name: _in(dtypes.NAMES[name]) for name in words("float double half bfloat16 long int short "
     "bool")},
     "char": _in(dtypes.int8), "byte": _in(dtypes.uint8), "clone": clone_of, "positive": _positive,
