@@ -17,6 +17,7 @@ from gradcli.language.syntax import (
     NUMBER,
     PYTHON_WORDS,
     RESERVED,
+    STRING,
     SYMBOL,
     Token,
     next_token,
@@ -72,6 +73,7 @@ _S = r"(?:\s|\\[,;:!])*"
 _BIT = r"(?:d|\\partial(?![A-Za-z])|\\mathrm\s*\{?d\}?)"  # the d of an operator such as d/dx
 _ORDER = rf"{_S}(?:\^\s*(?:([0-9])|\{{\s*([0-9]+)\s*\}}))?{_S}"
 _OF = rf"{_BIT}{_S}(\\?[^\W\d_]+)(?:_\{{?([^\W_]+)\}}?)?{_ORDER}"
+_NORM = re.compile(r"\s*(?:\\mathrm)?\s*\{?(F(?!\w)|\*)\}?")
 _OPERATOR = re.compile(rf"\s*\{{{_S}{_BIT}{_ORDER}([^\W\d_]?){_S}\}}\s*\{{{_S}((?:{_OF})+)\}}")
 
 
@@ -345,7 +347,11 @@ class _Reader:
         if function == "norm" and self.text.startswith("_", self.at):
             self.at += 1
             self.add(SYMBOL, ",", start)
-            self.argument("|", start)
+            if named := _NORM.match(self.text, self.at):
+                self.at = named.end()
+                self.add(STRING, "'fro'" if named[1] == "F" else "'nuc'", start)
+            else:
+                self.argument("|", start)
         for _ in range(1 + is_argument):
             self.sign(")", self.at - 1)
 

@@ -708,6 +708,9 @@ class _Parser:
         node = Unary(mark, operand, opener.start)
         node.end = end
         after = self.after
+        if mark == "||" and after.start == end and after.text.startswith("_"):
+            help = "write norm(x, 1), norm(x, inf) or norm(A, 'fro')"
+            self.fail("a norm with an index is a call here", after.span, help)
         if _begins_value(after) and after.text not in ROOTS:
             self.bracket.bars = node
         return self.push(node)
