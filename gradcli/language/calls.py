@@ -273,7 +273,9 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     if name in _DEGREES:
         help = "write x° or x*pi/180"
     elif _is_function(scope, name):
-        message, help = f"'{name}' is a function here; it has no value", f"write {name}(x)"
+        operands = record_named(name).operands if name in public_names() else ("x",)
+        message = f"'{name}' is a function here; it has no value"
+        help = f"write {name}({', '.join(operands)})"
     elif inner is not None:
         help = f"write {name[:inner]}({name[inner:]})"
     elif (calls := textbook.function_of_letters(name)) is not None:
