@@ -362,6 +362,7 @@ _OF_BOUND, _TINY = 0.25, 2.0**-10
 _BLOCK = 1 << 15  # entries that stay in the cache
 
 
+@np.errstate(all="ignore")
 def compare_arrays(
     source: str, right: Any, computed: np.ndarray, bound: Any, own: Any = None
 ) -> VariableCheck:
