@@ -429,6 +429,7 @@ _OF_ALL, _OF_ENTRY = (
 _FINER = 2.0 ** (KEPT - 52)  # rounding error of doubles relative to that of the reference
 
 
+@np.errstate(all="ignore")
 def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCheck | None:
     """Return the verdict that an array clearly agrees with a reference in coarser doubles.
 
