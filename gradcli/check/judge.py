@@ -770,7 +770,6 @@ class Judge:
         self._note_kinks(held, parts[1:])
         return self._decision(value, parts, held.entries)
 
-    @np.errstate(all="ignore")
     def _compare_arrays(
         self, compare: Callable[..., Any], value: Any, found: Any, *rooms: Any
     ) -> list[Any]:
