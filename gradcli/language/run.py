@@ -377,6 +377,7 @@ _TO_NUMBER = re.compile(
 
 
 _LITTLE = 1 << 20  # bytes
+_OF_NODE = 1_000  # about how many a node takes, with what its text was read as
 
 
 class BoundNumber(Binding):
@@ -548,8 +549,8 @@ class Program:
             return False
         if last is None or not isinstance(last.statement, Query):
             return False
-        held = [*scope.values.values(), *(node.payload for node in reachable([last.value]))]
-        return held_by(held) < _LITTLE
+        held = [*scope.values.values(), *(node.payload for node in scope.graph.nodes)]
+        return held_by(held) + _OF_NODE * len(held) < _LITTLE
 
     def end(self) -> None:
         """Let go of all nodes.
