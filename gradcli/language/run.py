@@ -430,7 +430,8 @@ class Program:
         self._read: list[Expression] = []  # parts of the last query or assert, as they were read
         # kept: up to the last statement that later ones can build on
         self._begun = self._kept = scope.mark()
-        self._used: Any = None  # up to what was made when its last query was first answered
+        # used: up to what was made when its last query was first answered
+        self._used: tuple[tuple[int, int], int, int] | None = None
 
     def sources(
         self, lines: Iterable[str], name: str | None = None, *, stream: bool = False

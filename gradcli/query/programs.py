@@ -707,7 +707,8 @@ def records(
     program = script.opened
     scope = program.scope
     if script.lines is None:
-        before: Any = program.last
+        before = program.last
+        assert before is not None
         record = run_statement(program, before.statement, options, lower=lambda _: before)
         if record is not None:
             yield record
