@@ -362,6 +362,7 @@ _OF_BOUND, _TINY = 0.25, 2.0**-10
 _BLOCK = 1 << 15  # entries that stay in the cache
 
 
+@np.errstate(all="ignore")
 def compare_arrays(
     source: str, right: Any, computed: np.ndarray, bound: Any, own: Any = None
 ) -> VariableCheck:
@@ -402,7 +403,8 @@ def compare_arrays(
         ]
         return ranks, wrong, loosest(room, np.where(finite, size, 0)), allowed, size
 
-    worst, count, widest = [(-1.0, 0)] * 5, 0, list[float | None]()
+    worst, count = [(-1.0, 0)] * 5, 0
+    widest: list[float | None] = []
     for start in range(0, found.size, _BLOCK):
         ranks, wrong, loose, *_ = compare(slice(start, start + _BLOCK))
         here = [(rank.max(), -start - int(rank.argmax())) for rank in ranks]
