@@ -156,8 +156,11 @@ def test_a_name_of_the_tests_is_said_where_it_is():
 
 @pytest.mark.parametrize(
     "text",
-    ["x[:n] @ x[:n]", "sum(x**n)", "y = 2*x; std(y)", "x.sum().item()*x[0]", "sum(x*rand(3))"],
-)
+    [
+        "x[:n] @ x[:n]", "sum(x**n)", "y = 2*x; std(y)", "x.sum().item()*x[0]", "sum(x*rand(3))",
+        "a = [1.0, 2.0]; a[:1]",
+    ],
+)  # fmt: skip
 def test_a_text_that_has_run_gives_other_values_their_own_results(text: str) -> None:
     for n in (1, 2, 3):
         values = {"x": np.arange(3.0) * n, "n": n}
@@ -167,3 +170,4 @@ def test_a_text_that_has_run_gives_other_values_their_own_results(text: str) -> 
         )
         assert again.warnings == fresh.warnings
         assert repr(again) == repr(fresh)
+        np.asarray(again.value)[...] = 7.0  # a result is the caller's own

@@ -403,7 +403,8 @@ def compare_arrays(
         ]
         return ranks, wrong, loosest(room, np.where(finite, size, 0)), allowed, size
 
-    worst, count, widest = [(-1.0, 0)] * 5, 0, list[float | None]()
+    worst, count = [(-1.0, 0)] * 5, 0
+    widest: list[float | None] = []
     for start in range(0, found.size, _BLOCK):
         ranks, wrong, loose, *_ = compare(slice(start, start + _BLOCK))
         here = [(rank.max(), -start - int(rank.argmax())) for rank in ranks]

@@ -163,7 +163,8 @@ class VariableCheck(Data):
             return [
                 f"{entry_text(name, k.index)}: {word}, "
                 f"{f'the {what} {k.jump}; ' if k.jump else ''}{k.sides}; "
-                f"chosen is {k.chosen:g}{f' (convention: {k.convention})' if k.convention else ''}"
+                f"chosen is {k.chosen:g}"
+                + (f" (convention: {k.convention})" if k.convention else "")
                 for k in self.kinks[:3]
             ] + ([f"{name}: and {len(self.kinks) - 3} more kinks"] if len(self.kinks) > 3 else [])
         if word != "mismatch" or worst is None:

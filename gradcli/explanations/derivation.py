@@ -290,7 +290,8 @@ class Derivation:
         """Return the derivative of a node by the rule for its operation."""
         if node in self.meanings:
             return "substitution", self._still(self.meanings[node])
-        op: Any = node.op
+        op = node.op
+        assert op is not None
         operands = node.given_operands
         moving = [self._moves(operand) for operand in operands]
         algebra = op.algebra

@@ -180,7 +180,8 @@ class _Explaining:
         return "frozen" if is_held else "leaf"
 
     def _recorded_by_torch(self, node: Expr) -> tuple[str | None, tuple[str, ...]]:
-        op: Any = node.op
+        op = node.op
+        assert op is not None
         if op is alias or op is output:
             return None, ()
         operands = [
@@ -270,7 +271,8 @@ def _saved_as(node: Expr, place: int) -> str:
 
     Of a tensor and a number, the number is "other", wherever it stands.
     """
-    op: Any = node.op
+    op = node.op
+    assert op is not None
     operand = node.operands[place]
     names = op.operands * len(node.operands) if op.variadic else op.operands
     if place and op.algebra == "power":

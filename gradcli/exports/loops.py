@@ -323,7 +323,8 @@ class Loops:
 
         A table says where each entry comes from, or where each is added to.
         """
-        op: Any = node.op
+        op = node.op
+        assert op is not None
         sources = sources_of_entries(node, op)
         targets = None
         zeros = np.arange(node.size)

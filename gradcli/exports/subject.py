@@ -331,7 +331,7 @@ def describe(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
     shape = f"shape {subject.value.shape}" if subject.value.shape else "a number"
     lines.append(
         f"value: {shape}"
-        f"{f'; gradients are of its product with {subject.seed}' if subject.seed else ''}"
+        + (f"; gradients are of its product with {subject.seed}" if subject.seed else "")
     )
     for note in subject.notes:
         lines += ["", note]

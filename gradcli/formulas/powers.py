@@ -437,7 +437,8 @@ class Powers:
                 continue
             logs = [b for b, e in monomial if e == 1 and self.bases[b].op is exponential.log]
             if len(logs) == 1:
-                inner: Any = self.bases[logs[0]].operands[0]
+                inner = self.bases[logs[0]].operands[0]
+                assert inner is not None
                 factors.append(
                     self.symbolic_power(inner, (number, product(monomial, ((logs[0], -1),))))
                 )

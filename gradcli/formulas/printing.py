@@ -173,7 +173,8 @@ class _Words:
         self.node, self.pieces, self.literal = node, pieces, literal
 
     def __getitem__(self, name: str) -> Any:
-        op: Any = self.node.op
+        op = self.node.op
+        assert op is not None
         if name not in op.operands:
             return self.literal(self.node.static[name])
         if op.variadic:

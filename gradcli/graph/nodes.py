@@ -12,7 +12,7 @@ interpretation of the same graph (M. Johnson and others, Autodidax).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -161,6 +161,11 @@ class Graph:
         if key not in self._known:
             self._known[key] = find(*of)
         return self._known[key]
+
+    @property
+    def nodes(self) -> Collection[Expr]:
+        """The nodes that are found again: all but leaves."""
+        return self._interned.values()
 
     @property
     def room(self) -> int:

@@ -229,6 +229,11 @@ def _to(name: str) -> Callable[[Builder, Any], Any]:
     return lambda builder, x: constructors.convert(builder, x, DType(name), f"{name}()")
 
 
+def _float_of_pytorch(builder: Builder, x: Expr) -> Any:
+    """``x.float()``, ``x.double()``: a float of the program's precision."""
+    return constructors.as_float(builder, x, "float", "float()")
+
+
 def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
     if dtype is None:
         raise ArgumentError(
@@ -270,6 +275,10 @@ def _new(make: Callable[..., Any]) -> Callable[..., Any]:
     return lambda builder, x, shape=(), dtype=None: make(builder, shape, dtype)
 
 
+def _new_full(builder: Builder, x: Any, shape: Any, value: Expr, dtype: Any = None) -> Any:
+    return full(builder, shape, value, dtype)
+
+
 _PLACED = "-device, -requires_grad, -layout, -pin_memory"
 
 METHODS: dict[str, Routine] = routines({
@@ -285,15 +294,10 @@ METHODS: dict[str, Routine] = routines({
     "type_as": ("x, other|tensor", constructors.like),
     **{name: ("x, -memory_format", _to(name)) for name in words("long int bool half bfloat16 "
     "short char byte")},
-    "float double": (  # of the program's precision
-        "x, -memory_format", lambda builder, x: constructors.as_float(builder, x, "float", "float()"),
-    ),
+    "float double": ("x, -memory_format", _float_of_pytorch),
     "new_zeros": (f"x, shape|size+, dtype, {_PLACED}", _new(zeros)),
     "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _new(ones)),
-    "new_full": (
-        f"x, shape|size, value|fill_value, dtype, {_PLACED}",
-        lambda builder, x, shape, value, dtype=None: full(builder, shape, value, dtype),
-    ),
+    "new_full": (f"x, shape|size, value|fill_value, dtype, {_PLACED}", _new_full),
     "new_tensor": (
         f"x, data, dtype, {_PLACED}",
         lambda builder, x, data, dtype=None: detach(array(builder, data, dtype)),

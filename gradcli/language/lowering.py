@@ -590,7 +590,7 @@ def refuse_matrices(node: Binary, left: Expr, right: Expr, source: Source) -> No
         help = f"write {a}*{b} or {a} @ {b}"
     elif (
         node.operator == "**"
-        and right.op is None
+        and not right.shape
         and right.payload == -1
         and "**" not in source.text[node.left.end : node.right.start]
     ):

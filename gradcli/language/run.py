@@ -377,6 +377,7 @@ _TO_NUMBER = re.compile(
 
 
 _LITTLE = 1 << 20  # bytes
+_OF_NODE = 1_000  # about how many a node takes, with what its text was read as
 
 
 class BoundNumber(Binding):
@@ -429,7 +430,8 @@ class Program:
         self._read: list[Expression] = []  # parts of the last query or assert, as they were read
         # kept: up to the last statement that later ones can build on
         self._begun = self._kept = scope.mark()
-        self._used: Any = None  # up to what was made when its last query was first answered
+        # used: up to what was made when its last query was first answered
+        self._used: tuple[tuple[int, int], int, int] | None = None
 
     def sources(
         self, lines: Iterable[str], name: str | None = None, *, stream: bool = False
@@ -548,8 +550,8 @@ class Program:
             return False
         if last is None or not isinstance(last.statement, Query):
             return False
-        held = [*scope.values.values(), *(node.payload for node in reachable([last.value]))]
-        return held_by(held) < _LITTLE
+        held = [*scope.values.values(), *(node.payload for node in scope.graph.nodes)]
+        return held_by(held) + _OF_NODE * len(held) < _LITTLE
 
     def end(self) -> None:
         """Let go of all nodes.

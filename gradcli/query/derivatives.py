@@ -117,7 +117,8 @@ def hvp(
 def jvp(program: Program, root: Expr, values: Values, options: Options, record: Record) -> Any:
     """Return the derivative in the direction that the options have."""
     pushed = transforms.jvp(root, _tangents(program, root, options, record))
-    return forward([pushed], values, program.scope.precision)[pushed]
+    found = forward([pushed], values, program.scope.precision)[pushed]
+    return np.array(found)[()]  # never the direction itself
 
 
 def _tangents(program: Program, root: Expr, options: Options, record: Record) -> dict[Expr, Expr]:
@@ -139,7 +140,7 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
         what = f"the tangent of '{name}'"
         tangent = numbers_like(program, given, f"<{options.mode}>", what, "its value", x.shape)
         record.tangents[name] = tangent.astype(np.float64)
-        tangents[x] = scope.graph.constant(record.tangents[name])
+        tangents[x] = scope.graph.constant(tangent.astype(np.float64))
     return tangents
 
 

@@ -561,6 +561,10 @@ def _evaluate(
         hold_program(scope.limits, order, scope.values, wrt.values() if is_gradient else None)
     values = forward([root], scope.values, scope.precision, order)
     record.value = values[root]
+    if root.shape and any(
+        node.op is None and np.may_share_memory(values[node], record.value) for node in order
+    ):
+        record.value = record.value.copy()  # the caller's own, as the program may run again
     # the value of a power may be a convention
     if not np.isfinite(record.value).all() or any(map(has_exponent, order)):
         record.warnings += nonfinite(scope, order, values)
@@ -703,7 +707,8 @@ def records(
     program = script.opened
     scope = program.scope
     if script.lines is None:
-        before: Any = program.last
+        before = program.last
+        assert before is not None
         record = run_statement(program, before.statement, options, lower=lambda _: before)
         if record is not None:
             yield record

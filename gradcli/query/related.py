@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -119,7 +119,8 @@ class Implicit:
         scope = program.scope
         try:
             text, record.read_as = _zero_of(program, statement)
-            lowered: Any = program.execute(query_of(text, program))
+            lowered = program.execute(query_of(text, program))
+            assert lowered is not None
             names = _leaves_of(lowered.value)
             slopes, curve = self._slopes(program, text, names, options.wrt)
             y = scope.names[self.dependent]
@@ -132,7 +133,8 @@ class Implicit:
             scope.bind_value(factor, np.float64(1.0))
             for x, (slope, *_) in slopes.items():
                 asked = options.but(wrt=(factor,))
-                found: Any = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
+                found = run_statement(program, query_of(f"{factor}*({slope})", program), asked)
+                assert found is not None
                 if found.error is not None:
                     raise found.error
                 if found.uncertainty is not None:
@@ -263,7 +265,8 @@ def _answer(
     """
     try:
         said, record.read_as = _zero_of(program, statement)
-        lowered: Any = lower_freely(program, query_of(said, program), asked.wrt or ())
+        lowered = lower_freely(program, query_of(said, program), asked.wrt or ())
+        assert lowered is not None
         here = _leaves_of(lowered.value)
         names = [*SampledPoints(program, lowered, asked).leaves]
         names += [name for name in asked.wrt or () if name in here and name not in names]

@@ -141,7 +141,8 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
 
     There are ``columns`` and ``rows`` of points. The directions are in fractions of the axes.
     """
-    grid: Any = record.grid
+    grid = record.grid
+    assert grid is not None
     if not grid.slopes.keys() >= record.ranges.keys():
         return (np.empty(0),) * 4
     at_y, at_x = (
@@ -374,7 +375,8 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     It has lines of equal value with their heights, and arrows in the direction in which the value
     grows.
     """
-    grid: Any = record.grid
+    grid = record.grid
+    assert grid is not None
     (name, across), (upward, up) = record.ranges.items()
     rows = max(5, style.height - 4)
     margin = margin_of([up], rows)

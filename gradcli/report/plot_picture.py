@@ -133,7 +133,8 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
 
 
 def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
-    grid: Any = record.grid
+    grid = record.grid
+    assert grid is not None
     (across, _), (upward, _) = record.ranges.items()
     values = np.ma.masked_invalid(grid.values)
     if grid.levels:

@@ -282,7 +282,8 @@ class ChunkRun(Walk):
         return self.executor.everywhere(value)
 
     def slices(self, node: Expr) -> list[Any]:
-        axis: Any = self.staged.axis_of(node)
+        axis = self.staged.axis_of(node)
+        assert axis is not None
         return [partial(self.cut[node].read, axis, *ends) for ends in self.ends]
 
     def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
@@ -293,7 +294,8 @@ class ChunkRun(Walk):
         found = []
         for i, results in enumerate(self.executor.each(tasks)):
             for node, array in zip(stage.cut, results[len(stage.folds) :], strict=True):
-                axis: Any = self.staged.axis_of(node)
+                axis = self.staged.axis_of(node)
+                assert axis is not None
                 for name, result in self.named_results():
                     if result is node:
                         self.targets[name](region(axis, *self.ends[i]), array)
