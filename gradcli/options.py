@@ -236,7 +236,7 @@ def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
     typed   returns how an option was written, or nothing for one that was not given (or not with
             one of these values, after "=")
     """
-    for first, others in _excluded(groups):
+    for first, others in _exclusions(groups):
         one = typed(first)
         for word in others if one else ():
             if word != first and (other := typed(word)):
@@ -246,7 +246,7 @@ def refuse_together(groups: str, typed: Callable[[str], str]) -> None:
 
 
 @cache
-def _excluded(groups: str) -> list[tuple[str, list[str]]]:
+def _exclusions(groups: str) -> list[tuple[str, list[str]]]:
     """Return the options of groups, each with those that it excludes."""
     lines = [
         line.partition("|")

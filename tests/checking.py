@@ -24,6 +24,7 @@ from gradcli.ops.reductions.sums import spread
 from gradcli.ops.registry import record_named
 from gradcli.ops.spec import Composite, Op
 from gradcli.options import Options
+from gradcli.query import interface
 from gradcli.query.programs import gradient, run_statement
 from gradcli.report.records import Record
 from gradcli.tensors.dispatch.apply import traits_of
@@ -88,8 +89,9 @@ def planted(name: str, **fields: Any) -> Iterator[Op | Composite]:
 
 
 def _forget() -> None:
-    """Forget what calls on tensors keep of records."""
+    """Forget what calls on tensors, and programs that have run, keep of records."""
     traits_of.cache_clear()
+    interface._idle_programs.cache_clear()
     FORMS.clear()
 
 

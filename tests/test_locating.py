@@ -8,9 +8,9 @@ import json
 from typing import Any
 
 import pytest
+from checking import planted
 
 import gradcli
-from gradcli.ops.registry import find
 from gradcli.query import derivatives
 
 PLANTED = [
@@ -24,15 +24,11 @@ PLANTED = [
     ("name", "text", "node", "made_by", "place"), PLANTED, ids=[row[0] for row in PLANTED]
 )
 def test_planted_mistake(name: str, text: str, node: str, made_by: str, place: Any) -> None:
-    op = find(name)
-    rules = op.partials
-    object.__setattr__(
-        op, "partials", tuple((lambda *a, rule=rule: rule(*a) * 1.001) for rule in rules)
-    )
-    try:
+    def wrong(rules: Any) -> Any:
+        return tuple((lambda *a, rule=rule: rule(*a) * 1.001) for rule in rules)
+
+    with planted(name, partials=wrong):
         check = gradcli.evaluate(text, x=0.7, y=1.3, formula=False).check
-    finally:
-        object.__setattr__(op, "partials", rules)
     assert check.verdict.word == "mismatch"
     assert (check.departs.node, check.departs.made_by, check.departs.place) == (
         node,

@@ -22,8 +22,9 @@ from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
 from gradcli.options import Options
 from gradcli.reference.algebra import NO_VALUE, NOTHING, Unsupported
-from gradcli.reference.contexts import context, has_flint
+from gradcli.reference.contexts import has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.reference.digits import context
 from gradcli.reference.tape import reference_at
 
 # -- The relations of an assert between computed floats, entry by entry ---------------------------

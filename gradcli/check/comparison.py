@@ -16,8 +16,8 @@ import numpy as np
 from gradcli.check.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst, from_sides
 from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
-from gradcli.reference.contexts import context
 from gradcli.reference.deadline import in_time
+from gradcli.reference.digits import context
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
 

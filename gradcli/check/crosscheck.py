@@ -31,9 +31,9 @@ from gradcli.language.scope import Scope
 from gradcli.ops.structure import derivative, detach
 from gradcli.options import Options
 from gradcli.reference.algebra import NO_VALUE, Algebra, Unsupported
-from gradcli.reference.contexts import context, has_flint
+from gradcli.reference.contexts import has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
-from gradcli.reference.digits import by_balls
+from gradcli.reference.digits import by_balls, context
 from gradcli.reference.kinks import active_kinks, limits_of_value
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, reference_at

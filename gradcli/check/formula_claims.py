@@ -41,7 +41,8 @@ from gradcli.ops.elementwise.arithmetic import chain, div, mul
 from gradcli.ops.extended import WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import NO_VALUE, Unsupported, settle
-from gradcli.reference.contexts import context, has_flint
+from gradcli.reference.contexts import has_flint
+from gradcli.reference.digits import context
 from gradcli.reference.tape import reference_at
 from gradcli.storage import content_key
 

@@ -205,7 +205,7 @@ def numbers_of(entries: Entries, id: int, most: int = _MOST) -> list[np.ndarray]
 def _exact(entries: Entries, id: int, place: tuple[int, ...]) -> Any:
     """Return an entry of a result in more digits and of any size; None if it is not known."""
     from gradcli.reference.algebra import Numbers, Unsupported
-    from gradcli.reference.contexts import context
+    from gradcli.reference.digits import context
     from gradcli.reference.tape import exact_array
 
     node = entries.node(id)

@@ -16,7 +16,6 @@ from typing import Any
 from gradcli.reference.deadline import still_in_time
 
 Limit = Callable[..., float]
-_GUARD = 20  # bits beyond those asked for
 _TERMS = 100_000  # most of a series until they fall
 
 # Limits as the last argument goes to infinity. NaN where a function has no limit, or none that
@@ -30,8 +29,12 @@ _LIMITS: dict[str, Limit] = {
 }
 
 
-def context() -> Any:
-    """Return a context of mpmath with a precision of its own."""
+def context(answer: Callable[..., Any] | None = None) -> Any:
+    """Return a context of mpmath with a precision of its own.
+
+    ``answer(context, name, numbers)`` is asked first for a value of a function; None leaves it to
+    mpmath.
+    """
     from mpmath.libmp import fhalf, mpc_exp, mpf_exp, mpf_mul, mpf_sub
 
     def exponential(x: Any, bits: int, rounding: str) -> Any:
@@ -45,6 +48,7 @@ def context() -> Any:
         return mpf_mul(rest, half, bits, rounding)
 
     m = _class()()
+    m.answer = answer
     m.exp = m._wrap_libmp_function(exponential, mpc_exp)
     for name in ("gamma", "rgamma"):  # for many digits mpmath makes a table first
         own = getattr(m, name)
@@ -87,31 +91,12 @@ def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         is_one = len(numbers) < 2 or not real
         finite = [is_one or m.isfinite(x) for x in numbers]
         if all(finite):
-            known = _by_flint(m, name, numbers) if real and not options and has_flint() else None
+            known = m.answer(m, name, numbers) if real and m.answer and not options else None
             return function(m, *numbers, **options) if known is None else known
         is_known = all(finite[:-1]) and numbers[-1] == math.inf and name in _LIMITS
         return m.mpf(_LIMITS[name](*numbers[:-1]) if is_known else math.nan)
 
     return run_limited
-
-
-def _by_flint(m: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Return a value that FLINT knows to all digits, for which mpmath may take seconds."""
-    import flint
-
-    from gradcli.reference.ball import REAL, of_mpmath, sharpen
-    from gradcli.reference.balls import FUNCTIONS
-
-    function = REAL[name].method if name in REAL else FUNCTIONS.get(name)
-    if function is None:
-        return None
-    try:
-        with flint.ctx.workprec(m.prec + _GUARD):
-            found = sharpen(function, [of_mpmath(m.convert(x)._mpf_) for x in numbers])
-    except (Undecidable, ArithmeticError, TypeError, ValueError):
-        return None
-    is_known = found.is_finite() and found.rel_accuracy_bits() >= m.prec
-    return m.ldexp(*map(int, found.mid().man_exp())) if is_known else None
 
 
 # -- Whether numbers can be enclosed here, and what is raised where enclosures leave something

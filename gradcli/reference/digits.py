@@ -13,8 +13,9 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.graph.nodes import Expr, definition_order
 from gradcli.language.scope import Scope
+from gradcli.reference import contexts
 from gradcli.reference.algebra import NO_VALUE, Algebra
-from gradcli.reference.contexts import Undecidable, context, has_flint
+from gradcli.reference.contexts import Undecidable, has_flint
 from gradcli.reference.kinks import active_kinks
 from gradcli.reference.tape import reference_at
 
@@ -22,6 +23,15 @@ T = TypeVar("T")
 NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
 _GUARD = 20  # digits beyond those asked for
+
+
+def context() -> Any:
+    """Return a context of mpmath, for whose functions FLINT is asked first, where it is there."""
+    if not has_flint():
+        return contexts.context()
+    from gradcli.reference.balls import answer
+
+    return contexts.context(answer)
 
 
 def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:

@@ -21,6 +21,7 @@ from gradcli.language import calls
 from gradcli.ops import registry as catalogue_of_records
 from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite, Op
+from gradcli.query import interface
 from oracles.catalogue import catalogue
 from oracles.compare import faults
 from oracles.explicit import EXPLICIT, explicit_faults
@@ -61,10 +62,12 @@ def planted(record: Any, **fields: Any) -> Iterator[None]:
     try:
         for name, value in fields.items():
             object.__setattr__(record, name, value)
+        interface._idle_programs.cache_clear()  # these are made of what the record was
         yield
     finally:
         for name, value in kept.items():
             object.__setattr__(record, name, value)
+        interface._idle_programs.cache_clear()
 
 
 @contextlib.contextmanager
@@ -74,10 +77,12 @@ def exchanged(one: str, other: str) -> Iterator[None]:
     try:
         table[one], table[other] = table[other], table[one]
         calls.operation.cache_clear()
+        interface._idle_programs.cache_clear()
         yield
     finally:
         table[one], table[other] = table[other], table[one]
         calls.operation.cache_clear()
+        interface._idle_programs.cache_clear()
 
 
 def _moved(value: Any) -> Any:

@@ -65,9 +65,12 @@ def forgetful() -> Iterator[None]:
     way round.
     """
     from gradcli.language import statements
+    from gradcli.query import interface
     from gradcli.reference.symbolic import translate
 
-    kept = statements._statements_of_line, translate._smooth_function
+    kept = (
+        statements._statements_of_line, translate._smooth_function, interface._idle_programs,
+    )  # fmt: skip
     for function in kept:
         function.cache_clear()
     try:

@@ -27,7 +27,6 @@ import numpy as np
 
 from gradcli.errors import NativeError
 from gradcli.storage import NATIVE, digest
-from gradcli.texts import words
 
 # -- What compilers are told: flags with which loops are as fast as the processor, and NaN,
 # infinities and signs of zeros stay NumPy's.
@@ -37,15 +36,21 @@ Kind = Literal["gcc", "clang"]
 
 # None of these changes infinities, NaNs, the signs of zeros or the order of sums. At -O2, gcc 12
 # does not vectorize loops of conversions.
-_NEEDED = tuple(
-    words("-O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fopenmp-simd -fPIC -shared")
+_NEEDED = (
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fopenmp-simd",
+    "-fPIC",
+    "-shared",
 )
 # These would, even if they come from CC: for some, gcc links code that turns tiny numbers into
 # zeros in the whole process.
-FORBIDDEN = words("""
-    -ffast-math -Ofast -funsafe-math-optimizations -fassociative-math -ffinite-math-only
-    -freciprocal-math -fno-signed-zeros -ffp-model=fast -ffp-model=aggressive -mdaz-ftz
-""")
+FORBIDDEN = frozenset({
+    "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-ffinite-math-only", "-freciprocal-math",
+    "-fno-signed-zeros", "-ffp-model=fast", "-ffp-model=aggressive", "-mdaz-ftz",
+})  # fmt: skip
 
 
 def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
@@ -255,7 +260,7 @@ def _try(name: str, arguments: list[str], path: str) -> Compiler:
     where = shutil.which(name, path=path)
     if where is None:
         raise UnusableError("not found")
-    refused = sorted(FORBIDDEN & {*arguments})
+    refused = sorted(FORBIDDEN.intersection(arguments))
     if refused:
         raise UnusableError(f"{refused[0]} changes what numbers are")
     if sys.platform == "darwin" and where.startswith(

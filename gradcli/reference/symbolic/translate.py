@@ -18,12 +18,12 @@ import sympy
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, real
-from gradcli.texts import pairs
 
 
 def pairs_of(text: str) -> dict[Any, Any]:
     """Functions of sympy's by those that they are written by, from ``"sec cos, csc sin"``."""
-    return {getattr(sympy, x): getattr(sympy, y) for x, y in pairs(text).items()}
+    pairs = (pair.split() for pair in text.split(","))
+    return {getattr(sympy, name): getattr(sympy, other) for name, other in pairs}
 
 
 OTHERS = pairs_of(
