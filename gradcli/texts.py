@@ -23,8 +23,10 @@ _MOST = 30
 _UNWRITTEN = re.compile(rf"([^\w\x00-\x7f]{{{_MOST + 1},}})")  # this class includes all marks
 RAISED = "⁰¹²³⁴-⁹ⁿ"  # what is no part of a name, for regular expressions
 FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
-_MARKS = "[\u0300-\u036f\u20d0-\u20dc]{0,2}"  # x̄ has one above
+_ABOVE = r"\u0300-\u036f\u20d0-\u20dc"  # marks above letters, as in x̄
+_MARKS = f"[{_ABOVE}]{{0,2}}"
 NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}]){_MARKS}(?:(?![{RAISED}{FRACTIONS}])[\w∂]{_MARKS})*+"
+PLAIN_NAME = rf"[^\W\d][\w{_ABOVE}]*"  # where a name stands alone
 # First what stays as it is: a comment, primes, quoted text, or the file of a binding ``x =
 # @data.npy``; then, as the group, a name.
 _NAMES = re.compile(rf"""\#[^\n]*|(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|=[ \t]*@[^;\n]*|({NAME})""")

@@ -267,7 +267,7 @@ class Asserted(Data):
         at = (
             ""
             if self.worst.at is None
-            else f" at {' '.join(f'{name}={value!r}' for name, value in self.worst.at.items())}"
+            else " at " + " ".join(f"{name}={value!r}" for name, value in self.worst.at.items())
         )
         return (
             f"{which}left{index} is {self.worst.engine!r}, right{index} is "
@@ -279,7 +279,7 @@ class Asserted(Data):
         """Return where it is not decided, and why."""
         if self.left_open is None:
             return self.reason or ""
-        return f"open for {box_text(self.left_open)}{f': {self.reason}' if self.reason else ''}"
+        return f"open for {box_text(self.left_open)}" + (f": {self.reason}" if self.reason else "")
 
 
 ALGEBRA, POINTS = "algebra", "points"  # how a claim about a formula was decided

@@ -24,7 +24,7 @@ from gradcli.explanations.reasons import (
 )
 from gradcli.query.derivatives import CONVENTION
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why, size
-from gradcli.texts import ends_of, normalize
+from gradcli.texts import PLAIN_NAME, ends_of, normalize
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or
 # backward, that made it of finite ones.
@@ -376,7 +376,7 @@ def _dead_ends(entries: Entries, id: int, entry: Mask) -> Iterator[Reason]:
 
 
 VALUE = "value"
-_TARGET = re.compile(r"\s*([^\W\d][\w\u0300-\u036f\u20d0-\u20dc]*)\s*(\[[^\]]*\])?\s*\Z")
+_TARGET = re.compile(rf"\s*({PLAIN_NAME})\s*(\[[^\]]*\])?\s*\Z")
 
 
 def why(explanation: Explanation, target: str, given: Mapping[str, Any]) -> Why:

@@ -346,7 +346,7 @@ class _Reader:
             self.at += len(closing)
         if function == "norm" and self.text.startswith("_", self.at):
             self.at += 1
-            self.add(SYMBOL, ",", start)
+            self.sign(",", start)
             if named := _NORM.match(self.text, self.at):
                 self.at = named.end()
                 self.add(STRING, "'fro'" if named[1] == "F" else "'nuc'", start)

@@ -23,7 +23,7 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.options import names_of, option_value, refuse_together
 from gradcli.plans.backend import require_compiler
 from gradcli.query.programs import Programs
-from gradcli.texts import NAME, Source, as_key, compose, normalize, suggestion
+from gradcli.texts import NAME, PLAIN_NAME, Source, as_key, compose, normalize, suggestion
 
 _UNSAID = (
     "dialect",
@@ -51,9 +51,7 @@ def text_of(expression: Any) -> str:
 
 
 _EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_HEAD = re.compile(
-    r"\s*([^\W\d][\w\u0300-\u036f\u20d0-\u20dc]*)(?:\s*\([\w\s,]*\))?\s*"
-)  # head of a binding or definition
+_HEAD = re.compile(rf"\s*({PLAIN_NAME})(?:\s*\([\w\s,]*\))?\s*")  # head of a binding or definition
 
 
 def as_equations(text: str, dependent: str | None, *, of: bool) -> str:

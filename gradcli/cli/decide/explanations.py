@@ -34,11 +34,12 @@ from gradcli.query.related import related_of, with_equations
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
+from gradcli.texts import PLAIN_NAME
 
 # -- ``gradcli diff``
 
 
-_NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
+_NAMES = re.compile(rf"\s*{PLAIN_NAME}(?:\s*,\s*{PLAIN_NAME})*\s*\Z")
 DIFF_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
 
 

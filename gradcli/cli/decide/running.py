@@ -40,15 +40,13 @@ from gradcli.options import Options, Request, assignments, limits_of, names_of, 
 from gradcli.plans.backend import require_compiler
 from gradcli.query.programs import Programs, Script, UsedNames, records, refuse_unknown_in
 from gradcli.report.records import Answer, Record, as_error, text_of
-from gradcli.texts import inert_lines, normalize, text_lines
+from gradcli.texts import PLAIN_NAME, inert_lines, normalize, text_lines
 
 if TYPE_CHECKING:
     from gradcli.report.explanation import Explanation
 
 _OF_RECORDS = (".jsonl", ".ndjson")
-BINDING = re.compile(
-    r"(?P<name>[^\W\d][\w\u0300-\u036f\u20d0-\u20dc]*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL
-)
+BINDING = re.compile(rf"(?P<name>{PLAIN_NAME})=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -344,7 +342,7 @@ def scripts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Script]:
     )
 
 
-_BOUND = re.compile(r"(?:\A|;)\s*([^\W\d]\w*(?:\([\w, ]*\))?)\s*=(?!=)")
+_BOUND = re.compile(rf"(?:\A|;)\s*({PLAIN_NAME}(?:\([\w, ]*\))?)\s*=(?!=)")
 VERBS = {"eval": "evaluate", "eval --implicit": "evaluate", "diff": "differentiate"}
 
 
